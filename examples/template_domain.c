@@ -100,7 +100,7 @@ static rill_status learn(speller *s, const char *path)
     return RILL_OK;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static void close_speller(void *self)
 {
@@ -271,7 +271,7 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return length == 1 && text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' : RILL_NO_ACTION;
 }
 
-/* --- table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_domain template_domain = {
     /* abi_version */ RILL_ABI_VERSION,

@@ -175,7 +175,7 @@ typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
  * results. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
-/* --- plain C: the tests' reference, and the fallback of every instruction set --- */
+/* --- plain C: reference of the tests, and fallback ------------------------------ */
 
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);

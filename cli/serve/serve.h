@@ -22,7 +22,7 @@ typedef struct serve_options {
     int prints_openapi; /* print the description of the HTTP API (openapi.json) instead of serving */
 } serve_options;
 
-/* --- the cache --------------------------------------------------------------------------------------------------------- */
+/* --- cache of results -------------------------------------------------------------------------------------------------- */
 
 /* LRU cache of responses. The key has everything that a result depends on, so cached responses are exact. The size limit includes keys and
  * bookkeeping. Threads: one at a time. */
@@ -157,7 +157,7 @@ rill_status service_read_settings(service *s, const json_t *options, job *j);
 const char *service_language(const service *s);
 void service_get_counts(service *s, service_counts *out);
 
-/* --- inside a service -------------------------------------------------------------------------------------------------- */
+/* --- internals of a service -------------------------------------------------------------------------------------------- */
 
 /* Locks: the service's lock protects queue, searches and counters. Take a job's lock after it, never before. */
 

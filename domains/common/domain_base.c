@@ -125,7 +125,7 @@ rill_weight_type rill_weights_read_type(const rill_open_options *options)
     return out;
 }
 
-/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
 rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
                           const rill_selection *selection)

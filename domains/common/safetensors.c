@@ -152,7 +152,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-/* --- all parts ---------------------------------------------------------------------------------------------------- */
+/* --- reading all shards ------------------------------------------------------------------------------------------- */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
@@ -256,7 +256,7 @@ static rill_status check_index_matches(const shard_reader *x)
     return RILL_OK;
 }
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
+/* --- index of the shards ------------------------------------------------------------------------------------------ */
 
 static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 {

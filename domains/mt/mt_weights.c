@@ -12,7 +12,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of tensors --------------------------------------------------------------------------------------------- */
 
 /* Tensor names of a naming scheme (mt_layout). Names of a layer's tensors follow the prefix `layer`. */
 typedef struct tensor_names {
@@ -57,7 +57,7 @@ typedef struct loader {
     const char *source, *target, *output; /* tensors to read as encoder embedding, decoder embedding and output layer */
 } loader;
 
-/* --- reading and packing ------------------------------------------------------------------------------------------ */
+/* --- reading and packing weights ---------------------------------------------------------------------------------- */
 
 static int has_tensor(const loader *l, const char *name)
 {
@@ -269,7 +269,7 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
     return load_norms(l, name, side);
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
 /* Unused first rows of learned positions. A text starts at the padding token's id, 1, plus 1. */
 enum { LEARNED_OFFSET = 2 };
@@ -396,7 +396,7 @@ static rill_status load_embeddings(loader *l)
     return RILL_OK;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output layer ------------------------------------------------------------------------------------------------- */
 
 /* Load final_logits_bias, which is stored as [1, V] or [V]; zeros if it is absent. */
 static rill_status load_output_bias(loader *l, float **out)

@@ -34,7 +34,7 @@ static int print_length(rill_slice word)
 /* A word as the two arguments that "%.*s" takes. */
 #define SHOWN(word) print_length(word), (word).data
 
-/* --- trie --------------------------------------------------------------------------------------------------------- */
+/* --- trie of tokens ----------------------------------------------------------------------------------------------- */
 
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word)
 {
@@ -55,7 +55,7 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
     return RILL_OK;
 }
 
-/* --- types -------------------------------------------------------------------------------------------------------- */
+/* --- types and placeholders --------------------------------------------------------------------------------------- */
 
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
@@ -76,7 +76,7 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     return type;
 }
 
-/* --- helpers ------------------------------------------------------------------------------------------------------ */
+/* --- splitting lines ---------------------------------------------------------------------------------------------- */
 
 /* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is no separator. */
 static int cut_part(rill_slice *rest, char separator, rill_slice *part)
@@ -175,7 +175,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
     return RILL_OK;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------ */
+/* --- entries of constants ----------------------------------------------------------------------------------------- */
 
 /* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative, unless '!' forbids it. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
@@ -571,7 +571,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
     return FAIL_LINE(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", SHOWN(column[0]));
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- reading a line ----------------------------------------------------------------------------------------------- */
 
 /* Read one line of the file, without newline. */
 static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t length)
@@ -630,7 +630,7 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
     return rill_lexicon_read(ctx, path, source.data, source.length, out);
 }
 
-/* --- closing ------------------------------------------------------------------------------------------------------ */
+/* --- closing the lexicon ------------------------------------------------------------------------------------------ */
 
 void rill_lexicon_close(rill_lexicon *lexicon)
 {

@@ -20,7 +20,7 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
 /* Close the lexicon. All question objects that use it must be closed before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 
-/* --- data of a lexicon -------------------------------------------------------------------------------------------- */
+/* --- the parsed lexicon ------------------------------------------------------------------------------------------- */
 
 /* Terms: a surface is a name's words in a question ("new york"); a constant stands for them in logical forms ("new_york:s"); a mention is
  * an occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.

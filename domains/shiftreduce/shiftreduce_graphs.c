@@ -7,7 +7,7 @@
  * illegal labels. */
 #include "shiftreduce.h"
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 typedef struct encode_builder {
     parser *p;
@@ -138,7 +138,7 @@ static void build_encode_graph(parser *p)
     multiply_positions(&e, second_bilstm(&e, outputs));
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- graphs of the scores ----------------------------------------------------------------------------------------- */
 
 static rill_view position_product(const parser *p, rill_column slot, rill_column position, size_t which)
 {

@@ -31,7 +31,7 @@ typedef struct rill_bpe_pair {
     size_t end;         /* end of the pair when it was pushed, to recognise a stale pair */
 } rill_bpe_pair;
 
-/* --- merges ------------------------------------------------------------------------------------------------------- */
+/* --- merge rules -------------------------------------------------------------------------------------------------- */
 
 /* Check that each line of a merges file is two tokens separated by a space. */
 static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx, const char *name)
@@ -74,7 +74,7 @@ void rill_bpe_clear(rill_bpe *b)
     rill_arena_clear(&b->arena);
 }
 
-/* --- the heap ----------------------------------------------------------------------------------------------------- */
+/* --- heap of merges ----------------------------------------------------------------------------------------------- */
 
 static int comes_first(const rill_bpe_pair *a, const rill_bpe_pair *b)
 {
@@ -104,7 +104,7 @@ static rill_bpe_pair heap_pop(rill_bpe *b)
     return first;
 }
 
-/* --- pairs -------------------------------------------------------------------------------------------------------- */
+/* --- pairs that may merge ----------------------------------------------------------------------------------------- */
 
 /* Pairs that the merges file does not list are not pushed. */
 static rill_status push_known_pair(rill_bpe *b, size_t left)
@@ -127,7 +127,7 @@ static int is_stale(const rill_bpe *b, const rill_bpe_pair *p)
     return l->merged || l->end != p->right_begin || l->next == b->n_symbols || b->symbols[l->next].end != p->end;
 }
 
-/* --- merging ------------------------------------------------------------------------------------------------------ */
+/* --- merging symbols ---------------------------------------------------------------------------------------------- */
 
 static void merge_pair(rill_bpe *b, size_t left)
 {
@@ -200,7 +200,7 @@ typedef struct best_cut {
     int32_t id;  /* id of the last token; -1: no segmentation found yet */
 } best_cut;
 
-/* --- unigram: tokens in order ---------------------------------------------------------------------------------------------- */
+/* --- unigram: tokens in sorted order --------------------------------------------------------------------------------------- */
 
 static int compare_tokens(const void *a, const void *b, void *user)
 {

@@ -6,7 +6,7 @@
 
 #include "penn_tokenizer.h"
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- words of a sentence ------------------------------------------------------------------------------------------ */
 
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
@@ -229,7 +229,7 @@ static rill_status put_contracted(penn_tokenizer *t, rill_slice s)
     return put_word(t, slice_tail(s, cut));
 }
 
-/* --- the core ----------------------------------------------------------------------------------------------------- */
+/* --- core of a chunk ---------------------------------------------------------------------------------------------- */
 
 static const char *const dashes[] = {"---", "--", "\xE2\x80\x94", "\xE2\x80\x93", "...", "\xE2\x80\xA6"};
 
@@ -356,7 +356,7 @@ static rill_status put_trailing(penn_tokenizer *t, rill_slice s)
     return RILL_OK;
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
+/* --- chunks between spaces ---------------------------------------------------------------------------------------- */
 
 /* Treebanks write the full stop twice if it ends an abbreviation and the text, but not before another mark: "in the
  * U.S.?". */

@@ -163,7 +163,7 @@ static rill_status add_json_text(rill_vocabulary *v, const char *name, const cha
     return rill_vocabulary_add_json(v, name, root, limit);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- vocabulary files --------------------------------------------------------------------------------------------- */
 
 static rill_status check_token(rill_context *ctx, const char *name, int32_t line, const char *token, size_t length)
 {

@@ -89,7 +89,7 @@ rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
  * reserve() with f->node_capacity. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
-/* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
+/* --- inlined: operations for every hypothesis -------------------------------------------------------------------- */
 
 /* Make another chunk the arena's current one, because the current chunk is full. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of the modifiers -------------------------------------------------------------------------------------- */
 
 void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions)
 {
@@ -227,7 +227,7 @@ rill_status rill_modifiers_limit_children(rill_modifiers *b, int32_t row, int32_
     return RILL_OK;
 }
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- sorting modifiers by row ------------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *left, const void *right)
 {

@@ -5,7 +5,7 @@
 
 #include "engine_internal.h"
 
-/* --- creation ----------------------------------------------------------------------------------------------------- */
+/* --- creating a schedule ------------------------------------------------------------------------------------------ */
 
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 {
@@ -63,7 +63,7 @@ static rill_status list_idle(rill_engine *e)
     return RILL_OK;
 }
 
-/* --- selecting ---------------------------------------------------------------------------------------------------- */
+/* --- selecting inputs --------------------------------------------------------------------------------------------- */
 
 /* A selection of items in progress. items.passed_over is updated only by commit_selection(), because a selection may be given up. */
 typedef struct selection {

@@ -108,7 +108,7 @@ static rill_status found(void *self, const rill_found *outputs)
     return RILL_AGAIN;
 }
 
-/* --- arguments -------------------------------------------------------------------------------------------------------- */
+/* --- arguments of the scorer ------------------------------------------------------------------------------------------ */
 
 /* Parsed arguments. T, p and r determine the thetas, unless the argument `theta` sets them. */
 typedef struct parameters {
@@ -299,7 +299,7 @@ static double max_bonus(const void *self, double *end)
     return sum > 0 ? sum : 0; /* never negative: a search without evidence adds nothing */
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the scorer ---------------------------------------------------------------------------------------------- */
 
 const rill_scorer rill__lmbr_scorer = {
     .abi_version = RILL_ABI_VERSION,

@@ -45,7 +45,7 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
     return RILL_OK;
 }
 
-/* --- upper bounds ------------------------------------------------------------------------------------------------- */
+/* --- upper bounds of scores --------------------------------------------------------------------------------------- */
 
 /* Upper bounds on the sum of all scorers' bonuses. action: of one action, negative if all are penalised; end: of the end action. */
 typedef struct bonus {

@@ -27,7 +27,7 @@ typedef struct cube_pass {
     int32_t *class_table;
 } cube_pass;
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of an input ------------------------------------------------------------------------------------------- */
 
 static rill_cube item_cube(const rill_engine *e, const timestep *t, int32_t index)
 {
@@ -61,7 +61,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- cube keys of hypotheses -------------------------------------------------------------------------------------- */
 
 /* Set the row's `parent` to its parent's state id; different from state_parent if the parent shares another hypothesis's state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
@@ -121,7 +121,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- equivalence classes ------------------------------------------------------------------------------------------ */
+/* --- classes of equal keys ---------------------------------------------------------------------------------------- */
 
 static size_t hash(int64_t key, int64_t legal)
 {
@@ -258,7 +258,7 @@ static rill_status restrict_rows(timestep *t)
     return RILL_OK;
 }
 
-/* --- the variant -------------------------------------------------------------------------------------------------- */
+/* --- table of the search variant ---------------------------------------------------------------------------------- */
 
 static int has_settings(const rill_settings *s)
 {

@@ -124,7 +124,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }
 
-/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
+/* --- the first timestep ------------------------------------------------------------------------------------------- */
 
 /* Make a heap of all children of the empty hypothesis, whose choices are in `row`. Returns their number. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
@@ -162,7 +162,7 @@ static void choose_from_root(group_chooser *c, int32_t row)
     }
 }
 
-/* --- all groups --------------------------------------------------------------------------------------------------- */
+/* --- choosing in all groups --------------------------------------------------------------------------------------- */
 
 static int32_t choose_children(timestep *t, const item *it, int32_t row)
 {

@@ -70,7 +70,7 @@ typedef struct exact_search exact_search;
 
 _Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost_bound.c");
 
-/* --- the frontier ------------------------------------------------------------------------------------------------- */
+/* --- frontier (open set of A*) ------------------------------------------------------------------------------------ */
 
 /* Empty the frontier and the batch; the item's arena frees their hypotheses. Returns 1 if there were any, else 0. */
 static int clear(item *it)
@@ -191,7 +191,7 @@ static int32_t n_first_choices(const rill_engine *e, const item *it)
     return n_choices < e->info.actions ? n_choices : e->info.actions;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- storing outputs ---------------------------------------------------------------------------------------------- */
 
 static int same_path(const hyp_pool *f, int32_t a, int32_t b)
 {
@@ -240,7 +240,7 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
     return RILL_OK;
 }
 
-/* --- children ----------------------------------------------------------------------------------------------------- */
+/* --- adding children ---------------------------------------------------------------------------------------------- */
 
 /* Copy the hypothesis of each row, for the choices that score() does not return. The copy keeps the parent's state alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
@@ -327,7 +327,7 @@ static rill_status before_merge(rill_engine *e, timestep *t, int last)
     return RILL_OK;
 }
 
-/* --- the batch ---------------------------------------------------------------------------------------------------- */
+/* --- choosing the batch ------------------------------------------------------------------------------------------- */
 
 /* Drop frontier entries whose bound is not above the threshold, if new outputs have raised it. */
 static void discard_below_threshold(rill_engine *e, item *it)
@@ -408,7 +408,7 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
     return RILL_OK;
 }
 
-/* --- start and end ------------------------------------------------------------------------------------------------ */
+/* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
 /* End the exact search. The frontier's bounds enter B. B of the beam search stays valid, so the smaller applies. */
 static void finish_search(item *it)

@@ -20,7 +20,7 @@ enum {
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
+/* --- following paths of hypotheses -------------------------------------------------------------------------------- */
 
 /* One thread walks one path, and each step depends on the previous one. Small blocks spread the walks over the GPU. */
 __global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
@@ -90,7 +90,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
     return c;
 }
 
-/* --- inputs of kernels -------------------------------------------------------------------------------------------- */
+/* --- arguments of the kernels ------------------------------------------------------------------------------------- */
 
 struct attend_work {
     gpu_attend a;
@@ -220,7 +220,7 @@ __device__ static inline float *head_part(const attend_work &w, int32_t unit, in
     return w.a.part + ((size_t)unit * (size_t)w.chunks + (size_t)chunk) * part_floats(w.a.value_width);
 }
 
-/* --- narrow heads ------------------------------------------------------------------------------------------------- */
+/* --- kernel for narrow heads -------------------------------------------------------------------------------------- */
 
 enum { ROWS_IN_FLIGHT = 4 }; /* rows that a group of lanes loads at once */
 
@@ -340,7 +340,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
     }
 }
 
-/* --- wide heads --------------------------------------------------------------------------------------------------- */
+/* --- kernel for wide heads ---------------------------------------------------------------------------------------- */
 
 __device__ static inline float warp_sum(float x)
 {
@@ -484,7 +484,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu
     }
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launching the kernels ---------------------------------------------------------------------------------------- */
 
 static int64_t max_split_units(int narrow)
 {

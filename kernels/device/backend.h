@@ -29,7 +29,7 @@ static inline size_t dev_lines(size_t bytes)
 
 struct dev_graph;
 
-/* --- what a device implements ------------------------------------------------------------------------------------- */
+/* --- interface of a backend --------------------------------------------------------------------------------------- */
 
 typedef struct dev_backend {
     uint32_t abi; /* DEV_ABI (device_abi.h) of the headers that the backend was built with */

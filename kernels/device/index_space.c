@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* --- rows of the host --------------------------------------------------------------------------------------------- */
+/* --- rows known on the host --------------------------------------------------------------------------------------- */
 
 static size_t run_row(const dev_block *b, size_t row)
 {
@@ -87,7 +87,7 @@ static void make_ragged(dev_block *b, rill_index_space space, const dev_index_sp
     b->rows[space] = (size_t)n;
 }
 
-/* --- the block ---------------------------------------------------------------------------------------------------- */
+/* --- rows of a block ---------------------------------------------------------------------------------------------- */
 
 void dev_block_open(dev_block *b, const dev_run *run, char *host)
 {
@@ -152,7 +152,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
     return b->rows[RILL_ROWS];
 }
 
-/* --- indices ------------------------------------------------------------------------------------------------------ */
+/* --- indices of rows ---------------------------------------------------------------------------------------------- */
 
 /* Return the block's part of the column in the host's array, or NULL if the entries are not contiguous there. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)

@@ -43,7 +43,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 
-/* --- arrays whose elements C reads ------------------------------------------------------------------------------------ */
+/* --- arrays ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct array {
     void *data;

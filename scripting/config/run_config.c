@@ -14,7 +14,7 @@ typedef struct config_owner {
     int reference;
 } config_owner;
 
-/* --- storing ------------------------------------------------------------------------------------------------------ */
+/* --- storing fields ----------------------------------------------------------------------------------------------- */
 
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
@@ -111,7 +111,7 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
     if (f->type == CHAIN) ((rill_script_chain *)target)->is_set = 1;
 }
 
-/* --- keys ---------------------------------------------------------------------------------------------------------- */
+/* --- keys of a run file -------------------------------------------------------------------------------------------- */
 
 /* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. option_owner NULL: not an option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
@@ -191,7 +191,7 @@ void script_open_config(lua_State *L)
     lua_pop(L, 2);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading a configuration -------------------------------------------------------------------------------------- */
 
 /* Read a configuration with own.READER and the topmost `arguments` values. *out is unchanged after a failure. Raises Lua errors. */
 static rill_status create_config(lua_State *L, const char *reader, int arguments, rill_script_config **out)
@@ -246,7 +246,7 @@ static rill_status take_point(lua_State *L, rill_script_config **out)
     return create_config(L, "read", 3, out);
 }
 
-/* --- results of the script ---------------------------------------------------------------------------------------- */
+/* --- results returned by the script ------------------------------------------------------------------------------- */
 
 /* Push the value that the script returned; nil if it returned no value. */
 static void push_result(lua_State *L)
@@ -304,7 +304,7 @@ rill_status rill_script_config_plugins(rill_script *script, rill_script_config *
     return read_result(script, (config_reading){.reader = "read_plugins"}, out);
 }
 
-/* --- searches ------------------------------------------------------------------------------------------------------ */
+/* --- tuning functions ---------------------------------------------------------------------------------------------- */
 
 /* A search over configurations that a script defines: tune = function(try) ... end. */
 typedef struct script_tuning {

@@ -8,7 +8,7 @@
 void script_open_config_lua(lua_State *L);
 void script_open_config(lua_State *L); /* defined in run_config.c: adds its functions to the table `own` */
 
-/* --- config_lua.c ------------------------------------------------------------------------------------------------- */
+/* --- defined in config_lua.c -------------------------------------------------------------------------------------- */
 
 /* Add C functions to the table `own`, through which the Lua code of this folder calls C. */
 void script_config_lua_add(lua_State *L, const luaL_Reg *functions);

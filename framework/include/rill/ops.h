@@ -285,7 +285,7 @@ typedef struct rill_attend {
     X(ATTEND, additive, 1, 0, RILL_ONE_ROW)
 RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space space, const rill_attend *op);
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choosing actions --------------------------------------------------------------------------------------------- */
 
 /* Mask the symbols in the input's vocabulary subset: set their logits to -infinity. */
 typedef struct rill_mask {
@@ -338,7 +338,7 @@ typedef struct rill_mix {
 #define RILL_MIX_OPERANDS(X) X(MIX, logits, 1, 0, RILL_REPEATED | RILL_OWN_SPACE | RILL_SUBSET)
 RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- list of all operations --------------------------------------------------------------------------------------- */
 
 /* All operations: X(OPERATION, word, struct, width, flops). rill_op_word() adds one to a graph.
  *   width   row operations: the struct's member with the row width. A row operation reads one row of each operand
