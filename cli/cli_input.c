@@ -215,7 +215,7 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
     return cli_exit_code(ctx, cli_lines_split(&both, ctx, path, first, second));
 }
 
-/* --- several files, or a part of them ---------------------------------------------------------------------------------- */
+/* --- input files and shards -------------------------------------------------------------------------------------------- */
 
 enum { CLI_SHARDS_MAX = 1000000 };
 
@@ -266,7 +266,7 @@ static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, 
     return CLI_OK;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- opening input files ------------------------------------------------------------------------------------------ */
 
 static const char *file_path(const cli_input_files *s, int i)
 {
@@ -370,7 +370,7 @@ void cli_input_files_close(cli_input_files *s)
     s->first_lines = NULL;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading input files ------------------------------------------------------------------------------------------ */
 
 static int is_past_part(const cli_input_files *s)
 {
@@ -405,7 +405,7 @@ const char *cli_input_files_place(const cli_input_files *s, int64_t id, char out
     return out;
 }
 
-/* --- actions ----------------------------------------------------------------------------------------------------------- */
+/* --- lists of actions -------------------------------------------------------------------------------------------------- */
 
 static rill_status reserve_actions(cli_actions *list, rill_context *ctx, size_t more)
 {

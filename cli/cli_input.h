@@ -1,7 +1,7 @@
-/* Read lines from a file, pipe or terminal, for rill_run().
+/* Reads lines from a file, pipe or terminal, for rill_run().
  *
- * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
- * instead of waiting. Otherwise it waits for data, and up to two milliseconds more to fill a batch. */
+ * Lines end with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader does not wait
+ * (RILL_AGAIN); else it waits for data, and 2 ms more to fill a batch. */
 #pragma once
 
 #include "cli.h"
@@ -49,7 +49,7 @@ int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
 /* Read the two tab-separated columns of `path`. The caller frees both, even after an error. */
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path);
 
-/* --- several files, or a part of them ---------------------------------------------------------------------------------- */
+/* --- input files and shards -------------------------------------------------------------------------------------------- */
 
 /* Input of a run: the lines of files in order, or shard I of N: the lines that begin in the I-th of N equal byte ranges. Line numbers and
  * ids refer to the whole input. Shards need regular files. */
@@ -102,7 +102,7 @@ static inline rill_status cli_refuse_input(rill_request *request, const char *me
     return RILL_ERR_INPUT;
 }
 
-/* --- actions ----------------------------------------------------------------------------------------------------------- */
+/* --- lists of actions -------------------------------------------------------------------------------------------------- */
 
 /* A growing array of actions. Zero-initialise it; its memory is freed with free(). */
 typedef struct cli_actions {

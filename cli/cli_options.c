@@ -434,7 +434,7 @@ int cli_parse(const cli_command *command, void *self, const cli_option_rows *row
     return *helped == HELP_SHORT && command->main_options ? print_short_help(&p) : print_help(&p);
 }
 
-/* --- rows of the library's tables -------------------------------------------------------------------------------------- */
+/* --- options of the library -------------------------------------------------------------------------------------------- */
 
 /* The first alias of one letter; 0: the option has none. */
 static char row_letter(const rill_option *row)

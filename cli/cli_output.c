@@ -232,7 +232,7 @@ void cli_output_text(cli_output *output, const char *text, size_t length, cli_ou
     cli_output_write(output, text + from, length - from);
 }
 
-/* --- files that must differ -------------------------------------------------------------------------------------------- */
+/* --- checks that files differ ------------------------------------------------------------------------------------------ */
 
 /* Existing files are compared by device and inode, others by directory and name. */
 typedef struct identity {

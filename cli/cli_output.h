@@ -1,7 +1,7 @@
 /* A buffered file writer, and two formats of results: plain lines and Moses n-best lists.
  *
- * Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed, so an error keeps the old file. After an error
- * nothing is written; cli_output_close() prints its message once. */
+ * A report is written to a temporary file and renamed when closed, so an error keeps the old file. cli_output_close() prints the message
+ * of the first error. */
 #pragma once
 
 #include <jansson.h>

@@ -4,7 +4,7 @@
 
 #include "report.h"
 
-/* --- lines ------------------------------------------------------------------------------------------------------------- */
+/* --- results as lines -------------------------------------------------------------------------------------------------- */
 
 static void write_extras(cli_output *output, const cli_form *form, const rill_output *o)
 {
@@ -53,7 +53,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
     cli_output_write(output, "\n", 1);
 }
 
-/* --- forms ------------------------------------------------------------------------------------------------------------- */
+/* --- output formats ---------------------------------------------------------------------------------------------------- */
 
 const char *cli_session_option(const cli_session *session, const char *name)
 {
@@ -121,7 +121,7 @@ void cli_pretty_end(cli_pretty *pretty)
     rill_text_clear(&pretty->text);
 }
 
-/* --- JSON -------------------------------------------------------------------------------------------------------------- */
+/* --- results as JSON --------------------------------------------------------------------------------------------------- */
 
 json_t *cli_json_text(const char *text, size_t length)
 {

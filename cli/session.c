@@ -123,7 +123,7 @@ const cli_option cli_naming_options[] = {
     {.name = NULL},
 };
 
-/* --- plugins ------------------------------------------------------------------------------------------------------ */
+/* --- command line and plugins ------------------------------------------------------------------------------------- */
 
 int cli_session_parse(cli_session *session, int argc, char **argv, int *helped)
 {
@@ -189,7 +189,7 @@ int cli_session_load_plugin(cli_session *session, const char *path)
     return CLI_OK;
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages of the library -------------------------------------------------------------------------------------- */
 
 /* Print the output of scripts on standard error: standard output is for results. */
 static void print_line(void *user, const char *line)
@@ -401,7 +401,7 @@ void cli_session_end(cli_session *session)
     session->ctx = NULL;
 }
 
-/* --- workers ----------------------------------------------------------------------------------------------------------- */
+/* --- workers of the run ------------------------------------------------------------------------------------------------ */
 
 /* Name of a heuristic, scorer, scheduler or option function that only the script in the session's context has; NULL: none. */
 static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)

@@ -19,7 +19,7 @@ struct cli_split_line {
     } part[];               /* [n + 1] sentences; the last element marks the end of the line */
 };
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines and their sentences ------------------------------------------------------------------------------------ */
 
 static void free_result(rill_result *r)
 {
@@ -115,7 +115,7 @@ void cli_split_end(cli_split *s)
     if (s->ctx) rill_text_clear(&s->text);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading and splitting lines ---------------------------------------------------------------------------------- */
 
 /* Split the text of s->request; sets s->n as rill_model_split() does. */
 static rill_status find_parts(cli_split *s)
@@ -192,7 +192,7 @@ rill_status cli_split_read(void *user, int may_block, rill_request *request)
     return status;
 }
 
-/* --- joining ------------------------------------------------------------------------------------------------------ */
+/* --- joining the outputs of a line -------------------------------------------------------------------------------- */
 
 static void *copy_bytes(const void *from, size_t bytes, int *failed)
 {
@@ -314,7 +314,7 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
     return RILL_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing joined lines ----------------------------------------------------------------------------------------- */
 
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {

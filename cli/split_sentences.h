@@ -1,7 +1,7 @@
 /* Decode long inputs sentence by sentence: translation models drop the end of long inputs.
  *
- * "auto" splits inputs longer than the model was trained for (rill_model_split()). Output i joins the sentences' outputs i. Scores are
- * sums. A failed sentence fails the line. Inputs stay whole if an option needs whole outputs: ids, alignments, scorers, constraints.
+ * "auto" splits inputs longer than the model was trained for. A line's output i joins its sentences' outputs i; scores are sums. A failed
+ * sentence fails the line. Options that need whole outputs prevent splitting: ids, alignments, scorers, constraints.
  *
  * Suspiciously short outputs are counted: below a third of an input of at least 100 characters. A CJK character counts as three. */
 #pragma once

@@ -32,7 +32,7 @@ void cli_trace_result(cli_trace *trace, const rill_result *result);
 /* Write the last lines and close. Returns as cli_output_close(); accepts a zeroed struct. */
 int cli_trace_close(cli_trace *trace);
 
-/* --- pages of charts --------------------------------------------------------------------------------------------------- */
+/* --- HTML pages with charts -------------------------------------------------------------------------------------------- */
 
 /* Charts in one self-contained HTML file: the scripts and style sheet of view/, and events as JSON. Closing reports write errors. */
 

@@ -5,7 +5,7 @@
 
 #include "cli_input.h"
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- test sets and metrics ---------------------------------------------------------------------------------------- */
 
 int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv)
 {
@@ -35,7 +35,7 @@ int cli_metric_take(void *command, const cli_option *option, const char *value)
     return *kind ? CLI_OK : cli_fail("%s", why);
 }
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
+/* --- decoding the test set ---------------------------------------------------------------------------------------- */
 
 typedef struct memory_input {
     const cli_lines *lines;
@@ -139,7 +139,7 @@ int cli_trials_have_certified(const cli_trials *t)
     return 0;
 }
 
-/* --- evaluation --------------------------------------------------------------------------------------------------- */
+/* --- evaluating configurations ------------------------------------------------------------------------------------ */
 
 /* Refuse a parameter that the command line sets too. */
 static int check_name(const cli_trials *t, const char *name)

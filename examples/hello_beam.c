@@ -1,9 +1,8 @@
 /* hello_beam: a complete program that decodes with rill and its own domain (model).
  *
  * The model is a hidden Markov model: the weather of each day (rainy, sunny) is hidden, a friend's activity (walk, shop, clean) is
- * observed.
- * An action is one day's weather; a hypothesis is a sequence of days, scored by its joint log-probability with the observations. The best
- * hypothesis for "walk shop clean" has probability 0.01344.
+ * observed. An action is one day's weather; a hypothesis is a sequence of days, scored by its joint log-probability with the observations.
+ * The best hypothesis for "walk shop clean" has probability 0.01344.
  *
  *     hello_beam "walk shop clean" "clean clean"
  *

@@ -99,7 +99,7 @@ static rill_status load_weights(neural *m, const rill_tensor_file *file, weights
     return load(m, file, "output.bias", ACTIONS, 0, &w->output_bias);
 }
 
-/* --- graphs ------------------------------------------------------------------------------------------------------- */
+/* --- building graphs ---------------------------------------------------------------------------------------------- */
 
 /* Multiply the embeddings by W_ih when loading: a letter's input gates are then a row of a constant. */
 static rill_constant gate_table(neural *m, const gru *g, const float *embedding, size_t rows)
@@ -429,7 +429,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     return RILL_OK;
 }
 
-/* --- table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 /* The domain's options: `--device NAME` on a command line, `device = "NAME"` in a script. They are available
  * wherever settings are. */

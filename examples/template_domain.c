@@ -6,8 +6,7 @@
  * Recipe
  *    1. Copy this file; choose a name ([a-z0-9-]+) and put it in the table at the end.
  *    2. Choose what an action is, number the actions from 0, and choose how a hypothesis ends: with an end action (RILL_END, set in
- *    open()),
- *       or with an ordinary action that completes it (RILL_LAST).
+ *       open()), or with an ordinary action that completes it (RILL_LAST).
  *    3. Choose what a state is: what score() must know of a hypothesis besides its input. RILL_STATE_PARENT: computed from the parent's
  *       state and the action; RILL_STATE_PATH: from all ancestors' states (attention).
  *    4. open(): load the model from options->path, fill *info. On failure release everything and call rill_fail() with file, line and what
@@ -101,7 +100,7 @@ static rill_status learn(speller *s, const char *path)
     return RILL_OK;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static void close_speller(void *self)
 {
@@ -272,7 +271,7 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return length == 1 && text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' : RILL_NO_ACTION;
 }
 
-/* --- table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_domain template_domain = {
     /* abi_version */ RILL_ABI_VERSION,

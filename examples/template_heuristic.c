@@ -5,8 +5,7 @@
  * Recipe
  *   1. Copy this file, rename the heuristic, change apply().
  *   2. apply() gets all selected items (inputs) at once; item i has candidates [offset[i], offset[i+1]) in rank order. Clear keep[c] to
- *   drop
- *      one, lower width[i] to keep the best width[i], set stop[i] to end an item. See rill/heuristic.h.
+ *      drop one, lower width[i] to keep the best width[i], set stop[i] to end an item. See rill/heuristic.h.
  *   3. Decisions for an item depend on that item only, and not on earlier calls.
  *   4. An ended candidate (ended[c]) stays in the beam while a better one is live. It counts towards the width, and can be dropped.
  *   5. Build a shared object that exports rill_plugin(), and check rule 3 with typical arguments:

@@ -7,8 +7,7 @@
  *   BF16   k (even) and k + 1 in the lower and upper half of a 32-bit word; k = K is zero
  *   U8S8   k to k + 3, one byte each; k >= K is zero
  * U8S8 appends per column an fp32 scale, and an int32 offset: -128 times the sum of the bytes. VNNI needs unsigned rows of A, raised by
- * 128;
- * the offset cancels this.
+ * 128; the offset cancels this.
  *
  * Quantising (U8S8): q = round(x * (127 / max)), ties to even; max: largest magnitude of the row of A or the column of W; scale max / 127.
  * If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, q and scale are 0. If max is not finite, q is 0 and the scale NaN. Each
@@ -176,7 +175,7 @@ typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
  * results. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
-/* --- plain C: the tests' reference, and the fallback of every instruction set --- */
+/* --- plain C: reference of the tests, and fallback ------------------------------ */
 
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);

@@ -40,10 +40,10 @@ extern "C" {
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
 /* A thread pool in caller-owned memory. A job has chunks 0..chunks-1, claimed by the calling thread and the workers; one job at a time.
- * The call returns when every chunk is done. Workers spin for a bounded time after a job, then sleep.
+ * Workers spin for a bounded time after a job, then sleep.
  *
- * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. A NULL pool is legal: the
- * calling thread does everything.
+ * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. NULL: the calling thread
+ * does everything.
  *
  * A chunk's result may not depend on its thread or the number of threads. */
 typedef struct rill_pool rill_pool;
@@ -175,8 +175,7 @@ typedef struct rill_gemm {
 enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a call quantises or rounds at a time */
 
 /* Return the scratch bytes for `rows` rows and these weights; 0 for F32. Reads only k and dtype of *w. SIZE_MAX rows: enough for every
- * call.
- * Any thread. */
+ * call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* ---- row operations -------------------------------------------------------------------------------------------- */

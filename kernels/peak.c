@@ -6,7 +6,7 @@
 
 enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 
-/* --- vectors ------------------------------------------------------------------------------------------------------ */
+/* --- loops on vectors --------------------------------------------------------------------------------------------- */
 
 /* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
@@ -70,7 +70,7 @@ PEAK_LOOP(dot_i8mm, "arch=armv8.2-a+i8mm", int32x4_t, int8x16_t, vdupq_n_s8(3), 
 READ_LOOP(read_neon, "arch=armv8-a", uint32x4_t)
 #endif
 
-/* --- plain C ------------------------------------------------------------------------------------------------------ */
+/* --- loops in plain C --------------------------------------------------------------------------------------------- */
 
 static void fma_plain(rill_peak_loop *loop)
 {
@@ -102,7 +102,7 @@ static void read_plain(rill_peak_loop *loop)
     loop->sum += (float)(sum[0] & 1);
 }
 
-/* --- choice of a loop --------------------------------------------------------------------------------------------- */
+/* --- choosing a loop ---------------------------------------------------------------------------------------------- */
 
 /* Return the flops of one pass of a loop whose iterations add `wide` products to each of the accumulators. */
 static double pass_flops(double wide)
@@ -140,7 +140,7 @@ rill_peak_loop rill_peak_loop_read(const void *data, size_t bytes)
     return loop;
 }
 
-/* --- timing ------------------------------------------------------------------------------------------------------- */
+/* --- measuring a loop --------------------------------------------------------------------------------------------- */
 
 double rill_clock(void)
 {

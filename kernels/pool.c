@@ -1,11 +1,10 @@
-/* The thread pool: threads claim chunks of a job. And the partition of a call into chunks.
+/* The thread pool: threads claim chunks of a job; and the partition of a call into chunks.
  *
- * A 64-bit word has the job's generation (high half) and the number of unclaimed chunks (low half); a compare-and-swap that decrements the
- * low half claims one. Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and all claimed chunks are done.
- * A thread reads the fields between word and swap; if the swap succeeds, they belong to that word.
+ * A 64-bit word has the job's generation (high half) and the number of unclaimed chunks (low half). A compare-and-swap claims a chunk. The
+ * job's fields (fn, arg, chunks) change only when all chunks are done, so fields read between word and swap belong to that word.
  *
- * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then reads `sleepers`. All
- * four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` likewise. */
+ * No wake-up is lost: a worker adds itself to `sleepers`, rereads the word, then sleeps; a caller publishes the word, then reads
+ * `sleepers`. All four accesses are sequentially consistent. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* declares syscall() */
 #endif

@@ -22,7 +22,7 @@ const script_part script_parts[] = {
     {NULL, NULL},
 };
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- running a script --------------------------------------------------------------------------------------------- */
 
 typedef struct chunk {
     rill_script *script;
@@ -94,7 +94,7 @@ int rill_script_returned(const rill_script *s)
     return s->result != LUA_NOREF && s->result != LUA_REFNIL;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- loading a file ----------------------------------------------------------------------------------------------- */
 
 rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
 {

@@ -42,7 +42,7 @@ typedef struct bench {
     cli_output json, plot;
 } bench;
 
-/* --- runs --------------------------------------------------------------------------------------------------------- */
+/* --- timed runs --------------------------------------------------------------------------------------------------- */
 
 static int method_status(const bench *b, const bench_method *m, rill_status status)
 {
@@ -99,7 +99,7 @@ static int run_all(bench *b)
     return code;
 }
 
-/* --- comparing ---------------------------------------------------------------------------------------------------- */
+/* --- comparing the results ---------------------------------------------------------------------------------------- */
 
 static int64_t first_difference(const bench *b, const bench_method *m, const bench_method *other)
 {
@@ -130,7 +130,7 @@ static int compare_all(bench *b)
     return differ ? cli_fail("methods with equal search settings gave different outputs") : CLI_OK;
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- reading the arguments ---------------------------------------------------------------------------------------- */
 
 /* Parse a method with its settings, "name:key=value:key=value". A part without "=" continues the value before it: "sort=length:500" is one
  * setting. */
@@ -258,7 +258,7 @@ static int prepare(bench *b)
     return CLI_OK;
 }
 
-/* --- results ----------------------------------------------------------------------------------------------------------- */
+/* --- printing the results ---------------------------------------------------------------------------------------------- */
 
 /* Results as a table, JSON or a page of charts. A row of the table fits 80 columns without --verbose. */
 static int compare_doubles(const void *a, const void *b)

@@ -8,7 +8,7 @@
 #include "cli_input.h"
 #include "report.h"
 
-/* --- pages of charts --------------------------------------------------------------------------------------------------- */
+/* --- HTML pages with charts -------------------------------------------------------------------------------------------- */
 
 const rill_embedded_file cli_picture_files[] = {
 #include "view_files.h"
@@ -85,7 +85,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
     return code;
 }
 
-/* --- the command's state ----------------------------------------------------------------------------------------------- */
+/* --- state of the command ---------------------------------------------------------------------------------------------- */
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
@@ -124,7 +124,7 @@ static const cli_option view_options[] = {
     {.name = NULL},
 };
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting candidates ------------------------------------------------------------------------------------------ */
 
 static int is_kind(const json_t *event, const char *kind)
 {
@@ -206,7 +206,7 @@ static void choose_trees(trace_page *v)
     if (v->max_trees > v->n_items) v->max_trees = v->n_items;
 }
 
-/* --- copying ------------------------------------------------------------------------------------------------------ */
+/* --- copying events ----------------------------------------------------------------------------------------------- */
 
 static int all_zero(const json_t *array)
 {
@@ -246,7 +246,7 @@ static int copy_event(trace_page *v, json_t *event)
     return put_event(&v->out, ",\n", event, DIGITS);
 }
 
-/* --- the page ----------------------------------------------------------------------------------------------------- */
+/* --- writing the page --------------------------------------------------------------------------------------------- */
 
 static int write_left_out(trace_page *v)
 {

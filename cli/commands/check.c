@@ -57,7 +57,7 @@ static const rill_chain_entry *chain_entries(const check *c, cli_check_kind kind
     return rill_option_source_chain(c->chains[kind], RILL_CHAIN_SCORERS, n);
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- opening the model -------------------------------------------------------------------------------------------- */
 
 static int open_model(check *c, const char *domain, const rill_open_options *model, int workers, int threads)
 {
@@ -71,7 +71,7 @@ static int open_model(check *c, const char *domain, const rill_open_options *mod
     return cli_session_open(s);
 }
 
-/* --- one plugin item ---------------------------------------------------------------------------------------------- */
+/* --- checking one item of a plugin -------------------------------------------------------------------------------- */
 
 static void print_verdict(check *c, int good)
 {
@@ -219,7 +219,7 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
     end_check(c, good);
 }
 
-/* --- all plugin items --------------------------------------------------------------------------------------------- */
+/* --- checking all items ------------------------------------------------------------------------------------------- */
 
 /* Test the heuristics, scorers and schedulers that options or a run file name, with their arguments. */
 static void check_named(check *c)

@@ -52,7 +52,7 @@ void cli_check_schedule(const rill_settings *settings, char *out, size_t size);
 int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
                    const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY]);
 
-/* --- the random problem ------------------------------------------------------------------------------------------------ */
+/* --- a random decoding problem ----------------------------------------------------------------------------------------- */
 
 /* A random problem to test heuristics, scorers and schedulers without a model. Scores are hashes of input, actions and seed, in multiples
  * of 1/16 for many ties. */
@@ -70,7 +70,7 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
     return x ^ x >> 31;
 }
 
-/* --- a shared instance ------------------------------------------------------------------------------------------------- */
+/* --- an instance shared by runs ---------------------------------------------------------------------------------------- */
 
 /* A heuristic or scorer instance shared by several engines. */
 
@@ -87,7 +87,7 @@ typedef struct cli_check_instance {
 /* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx);
 
-/* --- the test runs of one item ----------------------------------------------------------------------------------------- */
+/* --- test runs --------------------------------------------------------------------------------------------------------- */
 
 /* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or scheduler on an open model. */
 

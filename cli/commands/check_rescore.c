@@ -29,7 +29,7 @@ typedef struct rescorer {
     uint8_t *terminal;
 } rescorer;
 
-/* --- scoring ------------------------------------------------------------------------------------------------------ */
+/* --- scoring states again ----------------------------------------------------------------------------------------- */
 
 static rill_status reserve_choices(rescorer *h)
 {
@@ -72,7 +72,7 @@ static rill_status score_state(rescorer *h, int32_t node, state *s)
     return RILL_OK;
 }
 
-/* --- diagnosis ---------------------------------------------------------------------------------------------------- */
+/* --- describing the differences ----------------------------------------------------------------------------------- */
 
 static void describe_best(const rescorer *h, const state *s, char *out, size_t size)
 {
@@ -120,7 +120,7 @@ static void inspect_choices(const rescorer *h, const state *s)
     a->not_logprobs |= above || exponentials > 1 + TOLERANCE;
 }
 
-/* --- checked calls ------------------------------------------------------------------------------------------------ */
+/* --- calls that are checked --------------------------------------------------------------------------------------- */
 
 static rill_status check_new_state(rescorer *h, const rill_rows *rows, int32_t row)
 {
@@ -179,7 +179,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return status;
 }
 
-/* --- forwarded calls ---------------------------------------------------------------------------------------------- */
+/* --- calls that are only forwarded -------------------------------------------------------------------------------- */
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
@@ -253,7 +253,7 @@ static rill_status open_rescorer(const rill_domain *table, rill_context *ctx, co
     return status;
 }
 
-/* --- a run -------------------------------------------------------------------------------------------------------- */
+/* --- a run of the engine ------------------------------------------------------------------------------------------ */
 
 rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx)
 {

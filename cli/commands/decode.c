@@ -219,7 +219,7 @@ static rill_status write_part(void *user, const rill_result *result)
     return cli_split_write(&d->split, result);
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- preparing the run -------------------------------------------------------------------------------------------- */
 
 static int check_files(const decode *d)
 {
@@ -349,7 +349,7 @@ static int prepare(decode *d)
     return open_outputs(d);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 static void fill_report(const decode *d, cli_report *report)
 {

@@ -35,7 +35,7 @@ typedef struct evidence {
     size_t n_arcs, arcs_room;
 } evidence;
 
-/* --- lines ------------------------------------------------------------------------------------------------------------ */
+/* --- reading lines ---------------------------------------------------------------------------------------------------- */
 
 static int read_real(const rill_slice *f, double *out)
 {
@@ -155,7 +155,7 @@ static rill_status make_lattice(evidence *e)
     return add_edges(e, place, nodes - 1);
 }
 
-/* --- inputs ----------------------------------------------------------------------------------------------------------- */
+/* --- reading inputs --------------------------------------------------------------------------------------------------- */
 
 static void note_without(evidence *e, int64_t first, int64_t n)
 {

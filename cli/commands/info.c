@@ -5,7 +5,7 @@
 
 #include "report.h"
 
-/* --- parameters --------------------------------------------------------------------------------------------------- */
+/* --- counting parameters ------------------------------------------------------------------------------------------ */
 
 typedef struct parameters {
     int64_t count, tensors;
@@ -44,7 +44,7 @@ static void count_parameters(rill_context *ctx, const char *path, parameters *ou
     rill_tensor_file_close(tensors);
 }
 
-/* --- printing ----------------------------------------------------------------------------------------------------- */
+/* --- printing the report ------------------------------------------------------------------------------------------ */
 
 static void put_count(int64_t value)
 {

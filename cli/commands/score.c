@@ -6,7 +6,7 @@
 #include "cli_output.h"
 #include "testset.h"
 
-/* --- pairs ------------------------------------------------------------------------------------------------------------- */
+/* --- reading pairs of input and output --------------------------------------------------------------------------------- */
 
 /* Pairs of an input and an output: two tab-separated columns, or two files. The second file has one output per line, or is an n-best list
  * with ascending ids from 0. */
@@ -207,7 +207,7 @@ static rill_status read_given(given_outputs *given, int may_block, given_pair **
     return status;
 }
 
-/* --- the command's state ----------------------------------------------------------------------------------------------- */
+/* --- state of the command ---------------------------------------------------------------------------------------------- */
 
 typedef struct score {
     cli_session session;
@@ -312,7 +312,7 @@ static rill_status write_result(void *user, const rill_result *result)
     return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- preparing the run -------------------------------------------------------------------------------------------- */
 
 static int make_search_config(score *s)
 {

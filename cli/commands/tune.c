@@ -7,7 +7,7 @@
 #include "trace.h"
 #include "trial.h"
 
-/* --- tables ------------------------------------------------------------------------------------------------------------ */
+/* --- printing tables --------------------------------------------------------------------------------------------------- */
 
 enum { COLUMNS_MAX = 32 };
 
@@ -111,7 +111,7 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
             widen_column(t, name, json_string_value(value));
 }
 
-/* --- sweeps ------------------------------------------------------------------------------------------------------------ */
+/* --- sweeps over a grid ------------------------------------------------------------------------------------------------ */
 
 /* Evaluate the grid's configurations in order until one fails. Writes each row at once if `t` is not NULL. */
 static int try_grid(cli_trials *trials, const table *t, cli_output *output)
@@ -176,7 +176,7 @@ int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *
     return code;
 }
 
-/* --- trials ------------------------------------------------------------------------------------------------------- */
+/* --- trying configurations ---------------------------------------------------------------------------------------- */
 
 typedef struct tune {
     cli_session session;
@@ -223,7 +223,7 @@ static const char *quality_name(const tune *t)
     return t->oracle ? "oracle" : t->trials.set.kind->name;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- printing the results ----------------------------------------------------------------------------------------- */
 
 static int print_front(tune *t, size_t marked)
 {
@@ -273,7 +273,7 @@ static int write_points(tune *t)
     return code == CLI_OK && t->plot_path ? cli_picture_write(&t->plot, title, "tune", object) : code;
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- preparing the search ----------------------------------------------------------------------------------------- */
 
 static int check_search(const tune *t)
 {

@@ -161,7 +161,7 @@ static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
     return (int64_t)(n - old_n);
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting n-grams --------------------------------------------------------------------------------------------- */
 
 static int compare_token_texts(const void *a, const void *b)
 {
@@ -237,7 +237,7 @@ static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t le
     return 0;
 }
 
-/* --- the value ---------------------------------------------------------------------------------------------------- */
+/* --- computing BLEU ----------------------------------------------------------------------------------------------- */
 
 static double brevity(const cli_tally *t)
 {
@@ -283,7 +283,7 @@ static double one_bleu(const cli_tally *tally)
     return bleu_percent(tally, 1);
 }
 
-/* --- reports ------------------------------------------------------------------------------------------------------ */
+/* --- reporting BLEU ----------------------------------------------------------------------------------------------- */
 
 static rill_status report_bleu(const cli_counts *counts, rill_text *out)
 {

@@ -127,7 +127,7 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
     return matches;
 }
 
-/* --- one output --------------------------------------------------------------------------------------------------- */
+/* --- comparing an output with its reference ----------------------------------------------------------------------- */
 
 /* Whether one more bad output may be reported: at most MAX_FAULTS_REPORTED are. */
 static int may_report(bracket *own)
@@ -255,7 +255,7 @@ static void close_bracket(cli_metric *metric)
     free(own);
 }
 
-/* --- reports ------------------------------------------------------------------------------------------------------ */
+/* --- reporting F1 ------------------------------------------------------------------------------------------------- */
 
 /* Return the F1 score, the harmonic mean of precision and recall, in percent. */
 static double value_bracket(const cli_tally *sum)
@@ -314,7 +314,7 @@ static void fill_bracket(const cli_counts *counts, json_t *object)
     json_object_set_new(object, "oracle_exact", json_integer((json_int_t)counts->best.part[EXACT]));
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the metric ------------------------------------------------------------------------------------------ */
 
 const cli_metric_kind cli_metric_bracket = {
     .name = "bracket",

@@ -5,7 +5,7 @@
 
 #include "utf8.h"
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces of a document ----------------------------------------------------------------------------------------- */
 
 void buffer_add(buffer *b, const char *text, size_t length)
 {
@@ -70,7 +70,7 @@ void document_close(document *d)
     free(d);
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- finding words ----------------------------------------------------------------------------------------------------- */
 
 char *words_fold(const char *text, size_t n)
 {
@@ -154,7 +154,7 @@ static size_t words_edge(const char *text, size_t n, size_t pos, int ends)
     return n;
 }
 
-/* --- joining ------------------------------------------------------------------------------------------------------ */
+/* --- joining outputs to a document -------------------------------------------------------------------------------- */
 
 /* Find the output `what`, without its trailing punctuation, in a text. Both are in lower case. */
 static int find_output(const char *in, size_t n, size_t from, const char *what, size_t *begin, size_t *end)

@@ -32,7 +32,7 @@ int document_is_sentence(const document *d, int32_t i);
  *   outputs: [n_parts] text without markup; NULL: keep the part itself */
 char *document_join(const document *d, const char *const *outputs);
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- finding words ----------------------------------------------------------------------------------------------------- */
 
 /* Functions that search words in texts. */
 
@@ -43,7 +43,7 @@ char *words_fold(const char *text, size_t n);
  *   *begin: offset of the match */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
 
-/* --- inside a document ------------------------------------------------------------------------------------------------- */
+/* --- internals of documents -------------------------------------------------------------------------------------------- */
 
 /* The structure of documents, for document.c and document_split.c only. */
 

@@ -21,7 +21,7 @@ static void find_sentences(const document *d, const char *text, size_t length, c
         rill_sentences_split(text, length, language, found, user);
 }
 
-/* --- entities ----------------------------------------------------------------------------------------------------- */
+/* --- HTML entities ------------------------------------------------------------------------------------------------ */
 
 /* Entity names of the characters from U+00A0 (160) on, in order. */
 static const char latin_entities[] =
@@ -77,7 +77,7 @@ static size_t read_entity(const char *text, const char *entity_end_pos, char out
     return number < 0 ? 0 : (size_t)utf8proc_encode_char(number, (utf8proc_uint8_t *)out);
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- reading tags ------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
     rill_slice name; /* name of the element; empty for a comment */
@@ -231,7 +231,7 @@ static const char *element_end(const tag *t, const char *end)
     return end;
 }
 
-/* --- paragraphs --------------------------------------------------------------------------------------------------- */
+/* --- building paragraphs ------------------------------------------------------------------------------------------ */
 
 typedef struct mark {
     const char *raw;       /* the tag as written in the page */
@@ -354,7 +354,7 @@ static void end_paragraph(paragraph *p)
     p->depth = 0;
 }
 
-/* --- pages -------------------------------------------------------------------------------------------------------- */
+/* --- HTML pages --------------------------------------------------------------------------------------------------- */
 
 /* Whether the tag belongs to a paragraph's text: an inline element or a comment, but not "<!DOCTYPE". */
 static int is_inline(const tag *t)
@@ -418,7 +418,7 @@ static void read_page(document *d, const char *text, size_t length, const char *
     free(p.mark);
 }
 
-/* --- splitting ---------------------------------------------------------------------------------------------------- */
+/* --- splitting a document into inputs ----------------------------------------------------------------------------- */
 
 typedef struct line_cutter {
     document *d;

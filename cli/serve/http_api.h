@@ -61,7 +61,7 @@ int api_print_description(const rill_context *ctx);
 /* Free everything that belongs to the request; its models and services stay. */
 void request_clear(api_request *r);
 
-/* --- what a request asks ----------------------------------------------------------------------------------------------- */
+/* --- reading requests -------------------------------------------------------------------------------------------------- */
 
 /* Functions below that return 0 or NULL have set a response with the reason. */
 
@@ -106,7 +106,7 @@ json_t *request_document_text(const api_request *r, size_t i, size_t output);
 /* Return the results of the sentences of document i: [{"input", "outputs"}, ...]. */
 json_t *request_document_results(const api_request *r, size_t i);
 
-/* --- routes elsewhere -------------------------------------------------------------------------------------------------- */
+/* --- routes in other files --------------------------------------------------------------------------------------------- */
 
 /* Decode a job again to record a trace, as `rill decode --trace --trace-trees`; one trace at a time per service. Runs on its own thread
  * and engine. At the end job->trace is set.

@@ -1,7 +1,7 @@
 /* Forms; see http_server.h. */
 #include "http_server.h"
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a form --------------------------------------------------------------------------------------------- */
 
 /* Add a field; takes the reference to `value`. Returns 0 if out of memory or a text is not UTF-8. */
 static int add_field(json_t *form, const char *name, json_t *value)
@@ -26,7 +26,7 @@ typedef struct form_reader {
     int is_bad;
 } form_reader;
 
-/* --- the query ---------------------------------------------------------------------------------------------------- */
+/* --- query of the URL --------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {

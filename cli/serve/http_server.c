@@ -101,7 +101,7 @@ static enum MHD_Result send_answer(exchange *x)
     return queued;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
+/* --- waiting for a job -------------------------------------------------------------------------------------------- */
 
 /* Resume the exchange's connection, because the job is done. Called on any thread, with the job's lock held. */
 static void resume_exchange(void *user)
@@ -142,7 +142,7 @@ static enum MHD_Result continue_exchange(exchange *x)
     }
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------ */
+/* --- server-sent events ------------------------------------------------------------------------------------------- */
 
 /* Copy the next bytes of a stream of events, or suspend the connection until there are some. */
 static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max_bytes)
@@ -175,7 +175,7 @@ static enum MHD_Result start_stream(exchange *x)
     return queued;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- receiving requests ------------------------------------------------------------------------------------------- */
 
 /* Whether the client sent the API key. Constant time, so that the time reveals no part of the key. */
 static int same_token(const char *client_token, const char *token)

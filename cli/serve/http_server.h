@@ -19,7 +19,7 @@ const char *server_address(const server *s);
 int server_drain(server *s, double seconds);
 void server_close(server *s); /* NULL is allowed */
 
-/* --- heads of requests ------------------------------------------------------------------------------------------------- */
+/* --- checks of a request's head ---------------------------------------------------------------------------------------- */
 
 /* Checks of request heads. Web pages of other origins are refused unless allowed. Over loopback the Host header must name this machine,
  * against DNS rebinding (a page's domain that resolves to 127.0.0.1). */
@@ -35,7 +35,7 @@ const char *head_allowed_origin(struct MHD_Connection *connection, const serve_o
 int head_has_type(struct MHD_Connection *connection, const char *type);
 const char *head_value(struct MHD_Connection *connection, const char *name);
 
-/* --- forms ------------------------------------------------------------------------------------------------------------- */
+/* --- reading forms ----------------------------------------------------------------------------------------------------- */
 
 /* Add fields to an object {NAME: TEXT}; a repeated name gets a list. Return 0 if out of memory, malformed or not UTF-8. */
 

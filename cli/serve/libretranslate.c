@@ -141,7 +141,7 @@ static int choose_services(api_request *r)
                                         from, to);
 }
 
-/* --- translate ---------------------------------------------------------------------------------------------------- */
+/* --- POST /translate ---------------------------------------------------------------------------------------------- */
 
 /* Read the number "alternatives". In a form, numbers are texts. */
 static int read_alternatives(api_request *r)
@@ -288,7 +288,7 @@ int libre_end_translate(api_request *r)
     return api_answer_json(r, 200, translated_json(r));
 }
 
-/* --- languages ---------------------------------------------------------------------------------------------------- */
+/* --- GET /languages ----------------------------------------------------------------------------------------------- */
 
 int libre_detect(api_request *r)
 {

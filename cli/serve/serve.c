@@ -90,7 +90,7 @@ static int set_defaults(void *command)
     return CLI_OK;
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- models in service -------------------------------------------------------------------------------------------- */
 
 typedef struct serve {
     serve_options options; /* server options, taken from the first model; those of all models are equal */
@@ -169,7 +169,7 @@ static int read_token(const char *path, char **out)
     return code;
 }
 
-/* --- reloading ---------------------------------------------------------------------------------------------------- */
+/* --- reloading models --------------------------------------------------------------------------------------------- */
 
 /* Drop old sets of models that no request uses. */
 static void drop_idle(serve *s)

@@ -22,7 +22,7 @@ typedef struct serve_options {
     int prints_openapi; /* print the description of the HTTP API (openapi.json) instead of serving */
 } serve_options;
 
-/* --- the cache --------------------------------------------------------------------------------------------------------- */
+/* --- cache of results -------------------------------------------------------------------------------------------------- */
 
 /* LRU cache of responses. The key has everything that a result depends on, so cached responses are exact. The size limit includes keys and
  * bookkeeping. Threads: one at a time. */
@@ -109,13 +109,11 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one model. A thread decodes the inputs of all jobs in one endless run; results come in order of completion.
+/* A service: one model, whose thread decodes the inputs of all jobs in one endless run.
  *
- * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search, unless
- * sampled.
+ * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search.
  *
- * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). After the start,
- * errors fail the jobs (service_failure()). */
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). */
 
 typedef struct service service;
 
@@ -159,7 +157,7 @@ rill_status service_read_settings(service *s, const json_t *options, job *j);
 const char *service_language(const service *s);
 void service_get_counts(service *s, service_counts *out);
 
-/* --- inside a service -------------------------------------------------------------------------------------------------- */
+/* --- internals of a service -------------------------------------------------------------------------------------------- */
 
 /* Locks: the service's lock protects queue, searches and counters. Take a job's lock after it, never before. */
 

@@ -5,7 +5,7 @@
 
 #include "record.h"
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a service -------------------------------------------------------------------------------------------- */
 
 /* Refuse options of the command line that apply to a run over a file, or that the server sets itself. */
 static int check_command_line(const service *s)

@@ -1,8 +1,6 @@
 /* Typed access to a model's config.json: open, call getters, close. A key is a path of names: "hidden_size", "rill.domain".
  *
- * Unknown members are ignored, since other programs share the file. A null member counts as absent. Errors name file, key, expected
- * value, and the line of a syntax error.
- * Memory: the document is in malloc() memory, the rest in the context's. Threads: one at a time. */
+ * Unknown members are ignored, since other programs share the file. A null member counts as absent. Threads: one at a time. */
 #pragma once
 
 #include "rill/context.h"

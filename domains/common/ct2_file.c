@@ -31,7 +31,7 @@ enum {
     MIN_ALIAS = 2 * (2 + 2),
 };
 
-/* --- walking through the file ------------------------------------------------------------------------------------- */
+/* --- reading the file --------------------------------------------------------------------------------------------- */
 
 /* The reader's position in the file, and a buffer that holds the bytes from there on. */
 typedef struct ct2_reader {
@@ -206,7 +206,7 @@ static rill_status take_variable(ct2_reader *w)
     return RILL_OK;
 }
 
-/* --- aliases ------------------------------------------------------------------------------------------------------ */
+/* --- aliases of variables ----------------------------------------------------------------------------------------- */
 
 static rill_status take_alias(ct2_reader *w, size_t variables)
 {
@@ -233,7 +233,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
     return RILL_OK;
 }
 
-/* --- scales ------------------------------------------------------------------------------------------------------- */
+/* --- scales of quantised weights ---------------------------------------------------------------------------------- */
 
 static const char SCALE_SUFFIX[] = "_scale";
 
@@ -271,7 +271,7 @@ static void set_missing_scales(rill_tensor_file *t, size_t variables)
     }
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- reading a whole file ----------------------------------------------------------------------------------------- */
 
 int is_ct2_file(const unsigned char *bytes, size_t length)
 {

@@ -112,7 +112,7 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
                               .memory_bytes = rill_device_free_bytes(device)};
 }
 
-/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
 rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
                           const rill_selection *selection)

@@ -186,7 +186,7 @@ rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
-/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
 /* Run a graph on the rows of a step or score call. columns: its input columns; selection: the top-k operation, or NULL. Returns as
  * rill_session_run(). */

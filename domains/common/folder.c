@@ -47,7 +47,7 @@ rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, 
     return rill_option_text(ctx, option, &v, buffer, text);
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* --- options in config.json ---------------------------------------------------------------------------------------- */
 
 static rill_status fail_value(const folder_reader *r, const char *key)
 {
@@ -120,7 +120,7 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
     return rill_fail(ctx, RILL_ERR_OPTION, "%s: %s", r->file, rill_error(ctx));
 }
 
-/* --- domain ------------------------------------------------------------------------------------------------------- */
+/* --- the domain of a model ---------------------------------------------------------------------------------------- */
 
 /* Unknown keys belong to the domain. Misspelt and misplaced keys are errors, because they would be ignored silently. */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
@@ -220,7 +220,7 @@ static rill_status read_root(const folder_reader *r, const json_t *root)
     return read_options(r, json_object_get(rill, "options"));
 }
 
-/* --- other programs' formats -------------------------------------------------------------------------------------- */
+/* --- unsupported formats ------------------------------------------------------------------------------------------ */
 
 /* Returns 1 and the alphabetically first match in `out`, or 0. The order of readdir() does not matter. */
 static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
@@ -309,7 +309,7 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
     return RILL_OK;
 }
 
-/* --- the directory ------------------------------------------------------------------------------------------------ */
+/* --- reading a model directory ------------------------------------------------------------------------------------ */
 
 /* Without search options in config.json, use the domain's. Fail only on RILL_ERR_IO and RILL_ERR_MEMORY: other options would change
  * outputs silently. */

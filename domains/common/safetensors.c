@@ -1,7 +1,8 @@
 /* Opens model files of all formats. Reads safetensors headers strictly, of one file or several with an index.
  *
- * Invariant: a file's tensors cover its data without gap or overlap, and match shape and type. Names point into the JSON header, which
- * stays in memory. An index's "metadata" is ignored, because several programs write a wrong total size. */
+ * Invariant: a file's tensors cover its data without gap or overlap. Names point into the JSON header, kept in memory. An index's
+ * "metadata" is
+ * ignored: some programs write a wrong total size. */
 #include "tensor_file.h"
 
 #include <fnmatch.h>
@@ -151,7 +152,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-/* --- all parts ---------------------------------------------------------------------------------------------------- */
+/* --- reading all shards ------------------------------------------------------------------------------------------- */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
@@ -255,7 +256,7 @@ static rill_status check_index_matches(const shard_reader *x)
     return RILL_OK;
 }
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
+/* --- index of the shards ------------------------------------------------------------------------------------------ */
 
 static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 {

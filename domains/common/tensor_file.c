@@ -56,7 +56,7 @@ static void widen(float *out, const tensor_type *type, size_t n)
     }
 }
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- files of a model --------------------------------------------------------------------------------------------- */
 
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out)
 {
@@ -90,7 +90,7 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
     return RILL_OK;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- sorting tensors by name -------------------------------------------------------------------------------------- */
 
 static int compare_entry_names(const void *a, const void *b)
 {
@@ -102,7 +102,7 @@ void tensor_sort_entries(rill_tensor_file *t)
     if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
 }
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
+/* --- finding tensors ---------------------------------------------------------------------------------------------- */
 
 tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name)
 {
@@ -144,7 +144,7 @@ static const char *tensor_file_name(const rill_file_tensor *tensor)
     return entry->base_name != NULL ? entry->base_name : tensor->name;
 }
 
-/* --- views -------------------------------------------------------------------------------------------------------- */
+/* --- views of tensors --------------------------------------------------------------------------------------------- */
 
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more)
 {
@@ -196,7 +196,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
     return RILL_OK;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading tensors as floats ------------------------------------------------------------------------------------ */
 
 /* Write a shape as "[64, 16]" to `buffer`, truncated to its size. */
 static const char *shape_text(int rank, const int64_t *shape, char *buffer, size_t size)

@@ -37,7 +37,7 @@ struct rill_tensor_file {
     uint32_t ct2_version, ct2_revision; /* version of the file format, revision of the specification */
 };
 
-/* --- tensor_file.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in tensor_file.c ----------------------------------------------------------------------------------------- */
 
 typedef struct tensor_type {
     const char *name;
@@ -79,7 +79,7 @@ rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count);
 /* Open part i: the file at `path`, or `bytes` [length] with the name `path`. */
 rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length);
 
-/* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
+/* --- defined in ct2_file.c --------------------------------------------------------------------------------------------- */
 
 /* Returns 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
 int is_ct2_file(const unsigned char *bytes, size_t length);

@@ -1,12 +1,8 @@
 /* Machine translation with transformers and recurrent models: the domain "mt", on ../seq2seq.
  *
- * A model is an unchanged Hugging Face or CTranslate2 directory: config.json, generation_config.json (optional), model.safetensors (F32,
- * F16, BF16) or model.bin, vocabularies (docs/mt.md).
- *
- * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not UTF-8, or too long, fails
- * alone.
- * Output: text, or tokens separated by spaces.
- * State: reads all ancestors' states (RILL_STATE_PATH). */
+ * A model is an unchanged Hugging Face or CTranslate2 directory (docs/mt.md).
+ * Input: one sentence per line; with options.tokenized, subword tokens. A line that is not UTF-8, or too long, fails alone.
+ * Output: text, or tokens separated by spaces. */
 #pragma once
 
 #include "config_json.h"
@@ -19,16 +15,15 @@ extern const rill_domain rill_mt_domain;
 /* Largest sizes that a configuration may have. */
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
-/* --- transformers ------------------------------------------------------------------------------------------------- */
+/* --- sizes of transformers ---------------------------------------------------------------------------------------- */
 
-/* Sources: Vaswani et al. 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5
- * (Raffel et al. 2020), as in transformers' modeling files. SSRU: Kim et al. 2019; average attention: Zhang et al. 2018.
+/* Transformers. Sources: Vaswani et al. 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus
+ * and T5 (Raffel et al. 2020), as in transformers' modeling files. SSRU: Kim et al. 2019; average attention: Zhang et al. 2018.
  * Dimensions: D model width, A width of all heads, F feed-forward width, V target tokens, T input tokens.
  *
- * KV cache: one row per target position (node) of a hypothesis; per decoder layer a table [nodes, 2A] of keys and values. Attention
- * reads the rows on the path to the root in place: nothing is padded, copied or reordered. SSRU and average attention store a state of D
- * values per node instead.
- * Cross-attention keys and values [T, 2A], per input in flight (slot) and decoder layer, are shared by its hypotheses. */
+ * KV cache: per decoder layer a table [nodes, 2A] of keys and values, one row per target position (node). Attention reads the rows on the
+ * path to the root: nothing is padded or copied. SSRU and average attention store D values per node instead.
+ * Cross-attention: keys and values [T, 2A] per input and decoder layer. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
@@ -91,7 +86,7 @@ typedef struct mt_stack {
     rill_constant position_embedding; /* [positions, D] stored in the file; RILL_NONE: computed sinusoids, or none */
 } mt_stack;
 
-/* --- settings ----------------------------------------------------------------------------------------------------- */
+/* --- architecture ------------------------------------------------------------------------------------------------- */
 
 /* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
@@ -165,7 +160,7 @@ typedef struct mt_settings {
     int renormalize_logits; /* 1: banned tokens are masked before the softmax; 0: after it */
 } mt_settings;
 
-/* --- the net ------------------------------------------------------------------------------------------------------ */
+/* --- the network -------------------------------------------------------------------------------------------------- */
 
 typedef struct mt_net {
     seq_net seq; /* first member: the base of every architecture */
@@ -189,7 +184,7 @@ static inline const mt_net *mt_from_seq(const seq_net *net)
     return (const mt_net *)net;
 }
 
-/* --- mt_config.c --------------------------------------------------------------------------------------------------- */
+/* --- defined in mt_config.c ---------------------------------------------------------------------------------------- */
 
 /* Read config.json's decoder_self_attention: "attention", "ssru" or "average" (Marian only, mt_configure()).
  *   RILL_OK · RILL_ERR_FORMAT (the message names file and key) */
@@ -202,7 +197,7 @@ rill_status mt_configure(seq_net *net, const char *directory, rill_tokenizer_fil
 /* Write type, sizes and options to net->seq.description, which `rill info` prints. */
 void mt_describe(mt_net *net);
 
-/* --- mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c -------------------------------------------------------------------------- */
+/* --- defined in mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c --------------------------------------------------------------- */
 
 /* Returns 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
 int mt_is_ct2(const char *directory);
@@ -225,7 +220,7 @@ const char *mt_ct2_source_table(const rill_tensor_file *tensors);
  *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors);
 
-/* --- mt_generation.c -------------------------------------------------------------------------------------------------- */
+/* --- defined in mt_generation.c --------------------------------------------------------------------------------------- */
 
 /* Read special tokens, bad words and maximum length from config.json or generation_config.json; the latter overrides, as in transformers.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
@@ -239,7 +234,7 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
 /* rill_domain.advise: the default search options for the directory `path`. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
-/* --- mt_weights.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in mt_weights.c ----------------------------------------------------------------------------------------- */
 
 /* seq_arch.load: read the weights from model.safetensors or model.bin. On failure the caller frees the model.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
@@ -249,7 +244,7 @@ rill_status mt_load(seq_net *net, rill_loader *loader);
  * positions. */
 void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out);
 
-/* --- mt_graph.c --------------------------------------------------------------------------------------- */
+/* --- defined in mt_graph.c ---------------------------------------------------------------------------- */
 
 /* Declare the network's tables, e.g. the KV cache. Called when the net's weights are loaded. */
 void mt_make_tables(mt_net *net);

@@ -279,7 +279,7 @@ static rill_status read_t5(mt_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* --- the family ---------------------------------------------------------------------------------------------------- */
+/* --- the model's family -------------------------------------------------------------------------------------------- */
 
 static rill_status find_family(mt_net *net, const rill_config *config)
 {

@@ -31,7 +31,7 @@ enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };
  * FIRST_WITH_HEADS, the specification's name gives the number of heads. */
 enum { OLDEST_REVISION = 1, FIRST_WITH_HEADS = 3, FIRST_BY_SIDE = 5, NEWEST_REVISION = 7 };
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- reading numbers ---------------------------------------------------------------------------------------------- */
 
 typedef struct ct2_model {
     mt_net *net;
@@ -96,7 +96,7 @@ static rill_status read_size(const ct2_model *r, const char *side, const char *n
     return RILL_OK;
 }
 
-/* --- encoder or decoder ------------------------------------------------------------------------------------------- */
+/* --- reading a stack of layers ------------------------------------------------------------------------------------ */
 
 /* Settings that encoder and decoder must share. */
 typedef struct stack_settings {
@@ -259,7 +259,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     return read_ignored(r, name);
 }
 
-/* --- encoder and decoder ------------------------------------------------------------------------------------------ */
+/* --- reading the specification ------------------------------------------------------------------------------------ */
 
 static rill_status check_stacks(const ct2_model *r, const stack_settings *e, const stack_settings *d)
 {
@@ -381,7 +381,7 @@ static rill_status check_unread_numbers(const ct2_model *r)
     return RILL_OK;
 }
 
-/* --- the directory ------------------------------------------------------------------------------------------------ */
+/* --- opening a CTranslate2 directory ------------------------------------------------------------------------------ */
 
 int mt_is_ct2(const char *directory)
 {

@@ -85,7 +85,7 @@ static rill_status rename_layer(const tensor_renamer *n, const char *side, size_
     return rename_rows(n, old, new, 0, 1, 0);
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- embedding tables --------------------------------------------------------------------------------------------- */
 
 const char *mt_ct2_source_table(const rill_tensor_file *tensors)
 {

@@ -256,7 +256,7 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
     return read_generation_or_config(net->ctx, directory, write_settings, &to);
 }
 
-/* --- defaults ----------------------------------------------------------------------------------------------------- */
+/* --- advice on defaults ------------------------------------------------------------------------------------------- */
 
 /* Advise generation_config.json's beam size, penalties and repetition settings, with rill's stop criterion and
  * pruning. Measured: fewer expansions, same BLEU. */

@@ -6,7 +6,7 @@
 
 #include "mt.h"
 
-/* --- operations --------------------------------------------------------------------------------------------------- */
+/* --- operations of layers ----------------------------------------------------------------------------------------- */
 
 /* State while a graph is built. [n]: values per row. A row is an input token or a decoder state. */
 typedef struct layer_builder {
@@ -87,7 +87,7 @@ static void embed_tokens(const layer_builder *p, rill_column symbol, rill_column
     if (mt_has_flag(p->net, MT_EMBEDDING_NORM)) normalise_x(p, &side->embedding_norm, rill_view_value(p->x));
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------------- */
+/* --- blocks of a layer -------------------------------------------------------------------------------------------- */
 
 /* The input of a block: x in a post-norm model, the norm of x in a pre-norm model. */
 static rill_view block_input(const layer_builder *p, const mt_norm *norm)
@@ -243,7 +243,7 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
     add_residual_terms(p, &r->norm, rill_view_value(p->gates), rill_view_value(p->context));
 }
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 /* Encoder layers, then the cross-attention keys and values of each input token, stored in the input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
@@ -273,7 +273,7 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
     encoder_layers(&p, columns->slot);
 }
 
-/* --- step and alignments ------------------------------------------------------------------------------------------ */
+/* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
 /* Self-attention of the decoder. A position also attends to itself, so its keys and values enter the KV cache first. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
@@ -325,7 +325,7 @@ rill_view mt_decoder_output(const seq_net *net, rill_graph graph, rill_column no
     return rill_view_table(mt_from_seq(net)->hidden, node);
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- KV caches and other tables ----------------------------------------------------------------------------------- */
 
 void mt_make_tables(mt_net *net)
 {
@@ -347,7 +347,7 @@ void mt_make_tables(mt_net *net)
     }
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
 /* Compute the sinusoids of positions from..to - 1. For an odd width Marian has one more sine, FSMT a column of zeros. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)

@@ -1,10 +1,9 @@
 /* Loads a transformer's tensors, with the names and shapes of transformers', BART's or T5's models. Unknown tensors are errors.
  *
- * Each matrix is packed before the next is read, so peak memory is the packed model and its largest fp32 matrix. The output layer, often
- * the largest, is packed first.
+ * Each matrix is packed before the next is read, the output layer first: peak memory is the packed model and its largest fp32 matrix.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's buckets are exact
- * distances, the others logarithmic ranges, with the logarithm in fp32. */
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py: half of the buckets are exact distances, the
+ * others logarithmic ranges. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of tensors --------------------------------------------------------------------------------------------- */
 
 /* Tensor names of a naming scheme (mt_layout). Names of a layer's tensors follow the prefix `layer`. */
 typedef struct tensor_names {
@@ -58,7 +57,7 @@ typedef struct loader {
     const char *source, *target, *output; /* tensors to read as encoder embedding, decoder embedding and output layer */
 } loader;
 
-/* --- reading and packing ------------------------------------------------------------------------------------------ */
+/* --- reading and packing weights ---------------------------------------------------------------------------------- */
 
 static int has_tensor(const loader *l, const char *name)
 {
@@ -270,7 +269,7 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
     return load_norms(l, name, side);
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
 /* Unused first rows of learned positions. A text starts at the padding token's id, 1, plus 1. */
 enum { LEARNED_OFFSET = 2 };
@@ -397,7 +396,7 @@ static rill_status load_embeddings(loader *l)
     return RILL_OK;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output layer ------------------------------------------------------------------------------------------------- */
 
 /* Load final_logits_bias, which is stored as [1, V] or [V]; zeros if it is absent. */
 static rill_status load_output_bias(loader *l, float **out)

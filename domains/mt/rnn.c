@@ -93,7 +93,7 @@ typedef struct loader {
     rnn_net *net;
 } loader;
 
-/* --- matrices ----------------------------------------------------------------------------------------------------- */
+/* --- reading matrices --------------------------------------------------------------------------------------------- */
 
 /* A tensor that becomes part of a matrix: `out` rows from `row` on and `in` columns from `column` on. */
 typedef struct matrix_part {
@@ -141,7 +141,7 @@ static rill_status load_linear(loader *l, const matrix_part *parts, size_t count
 
 #define LOAD(parts, n, k, out) load_linear(l, parts, sizeof(parts) / sizeof *(parts), n, k, out)
 
-/* --- encoder ------------------------------------------------------------------------------------------------------ */
+/* --- weights of the encoder --------------------------------------------------------------------------------------- */
 
 static rill_status load_encoder(loader *l)
 {
@@ -165,7 +165,7 @@ static rill_status load_encoder(loader *l)
     return LOAD(keys, net->attention_width, 2 * H, &net->key_projection);
 }
 
-/* --- decoder ------------------------------------------------------------------------------------------------------ */
+/* --- weights of the decoder --------------------------------------------------------------------------------------- */
 
 /* Load the second GRU. Its recurrent gates share a matrix with the attention query. The candidate's bias is added before the reset gate. */
 static rill_status load_second_gru(loader *l)
@@ -247,7 +247,7 @@ static rill_status load_output(loader *l, const float *target)
     return RILL_OK;
 }
 
-/* --- weights ---------------------------------------------------------------------------------------------------- */
+/* --- loading all weights ---------------------------------------------------------------------------------------- */
 
 static void make_tables(rnn_net *net)
 {
@@ -284,7 +284,7 @@ static rill_status load(seq_net *seq, rill_loader *weights)
     return rill_loader_check_all_read(weights, NULL);
 }
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 /* Annotation: forward and backward state of an input token. `last`: forward state after the last token. */
 static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
@@ -351,7 +351,7 @@ static void encode(const seq_net *seq, const seq_encoder_columns *r)
     init_decoder_state(net, r, annotations, last);
 }
 
-/* --- step and alignments ------------------------------------------------------------------------------------------ */
+/* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
 /* The device also returns the attention weights in a graph for alignments (align_only). */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)

@@ -1,21 +1,16 @@
 /* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer (format: docs/lexicon.md).
  *
- * An error says what to write instead. Types are declared before use.
- *
- * An entry's heads and tails are optional words before and after the name ("mount mckinley", "mckinley"); '!' makes one compulsory.
- * The trie has a path for each combination.
- *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
  *     the _ run|runs                            a preference: _ is the name in question
  *
- * A pattern element is a list of alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}, and
- * number classes may have a range.
+ * An entry may have optional words before and after the name ("mount mckinley", "mckinley"); the trie has a path for each combination. A
+ * pattern element lists alternatives, words or {classes}, joined by '|'; a trailing '?' makes it optional.
  * Tables:
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
  *   types  an array, searched linearly
- * Invariants: after each line all indices are in range. first <= body <= right <= last in a pattern, with at most RILL__MAX_ELEMENTS
- * elements; a rule's body begins with an element that is not optional. */
+ * Invariants: all indices are in range. In a pattern first <= body <= right <= last; a rule's body begins with an element that is not
+ * optional. */
 #include <string.h>
 
 #include "lexicon.h"
@@ -39,7 +34,7 @@ static int print_length(rill_slice word)
 /* A word as the two arguments that "%.*s" takes. */
 #define SHOWN(word) print_length(word), (word).data
 
-/* --- trie --------------------------------------------------------------------------------------------------------- */
+/* --- trie of tokens ----------------------------------------------------------------------------------------------- */
 
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word)
 {
@@ -60,7 +55,7 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
     return RILL_OK;
 }
 
-/* --- types -------------------------------------------------------------------------------------------------------- */
+/* --- types and placeholders --------------------------------------------------------------------------------------- */
 
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
@@ -81,7 +76,7 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     return type;
 }
 
-/* --- helpers ------------------------------------------------------------------------------------------------------ */
+/* --- splitting lines ---------------------------------------------------------------------------------------------- */
 
 /* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is no separator. */
 static int cut_part(rill_slice *rest, char separator, rill_slice *part)
@@ -180,7 +175,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
     return RILL_OK;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------ */
+/* --- entries of constants ----------------------------------------------------------------------------------------- */
 
 /* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative, unless '!' forbids it. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
@@ -576,7 +571,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
     return FAIL_LINE(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", SHOWN(column[0]));
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- reading a line ----------------------------------------------------------------------------------------------- */
 
 /* Read one line of the file, without newline. */
 static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t length)
@@ -635,7 +630,7 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
     return rill_lexicon_read(ctx, path, source.data, source.length, out);
 }
 
-/* --- closing ------------------------------------------------------------------------------------------------------ */
+/* --- closing the lexicon ------------------------------------------------------------------------------------------ */
 
 void rill_lexicon_close(rill_lexicon *lexicon)
 {

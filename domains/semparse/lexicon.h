@@ -1,7 +1,7 @@
-/* The lexicon of a semantic parser: maps a typed question to the tokens of the training data.
+/* The lexicon of a semantic parser maps a typed question to the tokens of the training data.
  *
- * Read from the model's lexicon.tsv (docs/lexicon.md), then const: any number of rill_question objects (question.h) and threads may share
- * it. Close questions first. The second part of this header is for question*.c. */
+ * It is read from lexicon.tsv (docs/lexicon.md), then const, and shared by any number of rill_question objects (question.h) and threads.
+ * The second part of this header is for question*.c. */
 #pragma once
 
 #include "domain_base.h"
@@ -20,7 +20,7 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
 /* Close the lexicon. All question objects that use it must be closed before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 
-/* --- data of a lexicon -------------------------------------------------------------------------------------------- */
+/* --- the parsed lexicon ------------------------------------------------------------------------------------------- */
 
 /* Terms: a surface is a name's words in a question ("new york"); a constant stands for them in logical forms ("new_york:s"); a mention is
  * an occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.

@@ -66,7 +66,7 @@ static rill_status tokenise(form_sorter *f, const char *text, size_t length)
     }
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order of operands -------------------------------------------------------------------------------------------- */
 
 static int compare_tokens(token a, token b)
 {
@@ -85,7 +85,7 @@ static int compare_spans(const void *a_span, const void *b_span, void *user)
     return order;
 }
 
-/* --- one node ----------------------------------------------------------------------------------------------------- */
+/* --- sorting the operands of one bracket -------------------------------------------------------------------------- */
 
 static rill_status add_child(form_sorter *f, size_t first, size_t count)
 {
@@ -121,7 +121,7 @@ static rill_status close_node(form_sorter *f, size_t index)
     return add_child(f, node.open_index, index - node.open_index + 1);
 }
 
-/* --- whole form --------------------------------------------------------------------------------------------------- */
+/* --- sorting the whole form --------------------------------------------------------------------------------------- */
 
 /* Sort the children of all `and` and `or`. *is_balanced: 1 if brackets match and are not nested too deep, else 0. */
 static rill_status sort_all_children(form_sorter *f, int *is_balanced)

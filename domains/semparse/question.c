@@ -1,9 +1,7 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
  * One pass replaces the longest match at each raw token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * Placeholders are numbered per type by first appearance; equal constants share one, as in the data sets.
- *
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, and is made last. */
+ * Equal names share a placeholder, numbered per type. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>
@@ -14,7 +12,7 @@
 /* maximum bytes of a token that is stemmed; longer tokens are no English words */
 enum { STEM_LIMIT = 64 };
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output tokens ------------------------------------------------------------------------------------------------ */
 
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
@@ -50,7 +48,7 @@ static rill_status make_token_slices(rill_question *question, const rill_slice *
     return RILL_OK;
 }
 
-/* --- mentions ----------------------------------------------------------------------------------------------------- */
+/* --- constants mentioned in a question ---------------------------------------------------------------------------- */
 
 rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length)
 {
@@ -165,7 +163,7 @@ static rill_status make_constant(rill_question *question, size_t first, const ri
     return rill_text_append(out, rule->suffix.data, rule->suffix.length);
 }
 
-/* --- replacement -------------------------------------------------------------------------------------------------- */
+/* --- replacing matches -------------------------------------------------------------------------------------------- */
 
 static rill_status append_rewrite(rill_question *question, rill_slice text)
 {

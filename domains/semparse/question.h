@@ -146,7 +146,7 @@ typedef struct rill__match {
     int64_t value, value_am, value_pm;
 } rill__match;
 
-/* --- question_tokens.c ------------------------------------------------------------------------------------------------- */
+/* --- defined in question_tokens.c -------------------------------------------------------------------------------------- */
 
 /* Split question->line, which is valid UTF-8, into question->raw. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__question_split(rill_question *question);
@@ -154,7 +154,7 @@ rill_status rill__question_split(rill_question *question);
 /* Delete a character from a text, as data sets like JOBS do with apostrophes ("don't" -> "dont"). Returns the new length. */
 size_t rill__drop_character(char *data, size_t length, char c);
 
-/* --- question_match.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in question_match.c ------------------------------------------------------------------------------------- */
 
 /* Classify one lower-case token as a number. */
 rill__number rill__number_read(const char *data, size_t length);

@@ -1,10 +1,7 @@
 /* Finds the longest match at a raw token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
  *
- * Readers of numbers return the number of tokens of the longest reading, or 0. Values stay below 10^15, so int64_t cannot overflow.
- *
- * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types the first preferred one wins, else the first that
- * needs no preference; without any, a shorter name is tried.
- * A pattern's right context is compared with raw tokens, the left context with the output so far. */
+ * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types a preferred one wins, else the first that needs no
+ * preference. Number readers return the number of tokens read, or 0. Values stay below 10^15, so int64_t cannot overflow. */
 #include <string.h>
 
 #include "question.h"
@@ -20,7 +17,7 @@ static const char ordinals[] = "first second third fourth fifth sixth seventh ei
                                "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth";
 static const char ordinal_tens[] = "twentieth thirtieth";
 
-/* --- one number ---------------------------------------------------------------------------------------------------- */
+/* --- reading one number -------------------------------------------------------------------------------------------- */
 
 /* Return 1 if `value` = hour * 100 + minute is a time of day, else 0. */
 static int is_clock_time(int64_t value)
@@ -205,7 +202,7 @@ static int read_clock(rill__number number, int64_t *value)
 
 #define NO_MATCH SIZE_MAX
 
-/* --- surfaces ----------------------------------------------------------------------------------------------------- */
+/* --- matching surface forms --------------------------------------------------------------------------------------- */
 
 /* A walk down the trie of names and rewrites, one raw token at a time. */
 typedef struct trie_walk {
@@ -244,7 +241,7 @@ static size_t longest_surface(const rill_question *question, size_t first, int a
     return longest;
 }
 
-/* --- patterns to the right ---------------------------------------------------------------------------------------- */
+/* --- matching patterns -------------------------------------------------------------------------------------------- */
 
 typedef struct rule_match {
     const rill_question *question;
@@ -359,7 +356,7 @@ static int match_left(const rill_question *question, const rill__pattern *patter
     return element->optional && match_left(question, pattern, e - 1, count);
 }
 
-/* --- candidates --------------------------------------------------------------------------------------------------- */
+/* --- choosing a candidate ----------------------------------------------------------------------------------------- */
 
 /* Return 1 if a preference asks for `type` in the context of the surface that ends before raw token `after`. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
@@ -391,7 +388,7 @@ static int32_t choose_candidate(const rill_question *question, int32_t state, si
     return fallback;
 }
 
-/* --- the match ---------------------------------------------------------------------------------------------------- */
+/* --- the best match ----------------------------------------------------------------------------------------------- */
 
 static void match_rules(const rill_question *question, size_t first, rill__match *best)
 {

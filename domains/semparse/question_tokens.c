@@ -15,7 +15,7 @@
 
 #include "question.h"
 
-/* --- normalising -------------------------------------------------------------------------------------------------- */
+/* --- normalising characters --------------------------------------------------------------------------------------- */
 
 static size_t write_char(uint32_t code, char *out)
 {
@@ -52,7 +52,7 @@ static uint32_t normal_character(uint32_t c)
     return char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
+/* --- splitting into tokens ---------------------------------------------------------------------------------------- */
 
 /* Return a word's number in the lexicon, or RILL__NONE. Texts longer than any word are not looked up, to keep time linear. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
@@ -187,7 +187,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
     return add_token(question, offset + start, kept - start, length - start);
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
+/* --- splitting at spaces ------------------------------------------------------------------------------------------ */
 
 /* Turn a chunk, the text between two spaces, into tokens: strip quotes and punctuation at its ends, then cut it. */
 static rill_status strip_and_cut(rill_question *question, size_t offset, size_t length)
@@ -239,7 +239,7 @@ rill_status rill__question_split(rill_question *question)
     return RILL_OK;
 }
 
-/* --- capitals ----------------------------------------------------------------------------------------------------- */
+/* --- capital letters ---------------------------------------------------------------------------------------------- */
 
 static int is_upper_case(uint32_t code)
 {
@@ -276,7 +276,7 @@ static int is_pronoun(const char *word, size_t length)
     return word[0] == 'I' && (length == 1 || word[1] == '\'' || (unsigned char)word[1] >= 0x80);
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- ends of sentences -------------------------------------------------------------------------------------------- */
 
 /* Return 1 if the full stop at `pos` ends a sentence, 0 if it belongs to an abbreviation ("St. Louis"). */
 static int ends_sentence(const char *line, size_t pos)

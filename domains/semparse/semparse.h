@@ -105,13 +105,13 @@ typedef struct semparse_runner {
     int32_t *column;        /* input columns of a step that the engine does not fill */
 } semparse_runner;
 
-/* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in semparse_model.c ------------------------------------------------------------------------------------------- */
 
 /* Open the device and a network, and read the model's files into a zeroed *s with ctx and arena.ctx set. On failure the caller frees *s.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status semparse_load(semparse *s, const rill_open_options *options);
 
-/* --- logical_form.c ----------------------------------------------------------------------------------------------- */
+/* --- defined in logical_form.c ------------------------------------------------------------------------------------ */
 
 /* Canonical form of logical forms, for byte-wise comparison, as in the code of Dong and Lapata (2016): the unordered children of `and` and
  * `or` are sorted, innermost first. Other forms, such as Prolog, only get normal spaces. */

@@ -101,7 +101,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 enum { FRAME_TOKENS = 2 }; /* the tokens <s> and </s> around each question */
 
-/* --- text to ids -------------------------------------------------------------------------------------------------- */
+/* --- token ids of a question -------------------------------------------------------------------------------------- */
 
 /* Write the ids of a question from index `offset` on: <s>, the words in reverse, </s>. */
 static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, size_t count, size_t offset)
@@ -133,7 +133,7 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
     return rill_session_set_vocab_subset(r->session, s->tables.unmentioned, slot, n, r->unmentioned);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names that the lexicon lacks --------------------------------------------------------------------------------- */
 
 /* Return 1 if the text between two words may be part of a name: "Las Palmas", "St. Gallen". */
 static int is_within_name(const char *from, const char *to)
@@ -362,7 +362,7 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
     return rill_text_printf(out, "k=10 absolute=10 max-candidates=3");
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_option own_options[] = {RILL_WEIGHTS_OPTION("f32"), RILL_DEVICE_OPTIONS, {0}};
 

@@ -1,12 +1,9 @@
-/* Loads a semantic parser and builds its graphs (rill/device.h). G[w]: word w's row of input_gates, precomputed.
+/* Loads a semantic parser and builds its graphs (rill/device.h). G[w]: precomputed input gates of word w.
  *
  * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words in reverse, </s>;
  *         encoder outputs m_t = h_t, and projections W_c m_t.
  * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share W_hh h_parent.
- * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
- *
- * s->arena owns the model's data. A second arena of temporaries is freed before semparse_load() returns: peak memory is the packed model
- * and its largest fp32 tensor. */
+ * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o). */
 #include <math.h>
 #include <stdio.h>
 

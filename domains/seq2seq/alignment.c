@@ -6,7 +6,7 @@
 
 #include "seq2seq.h"
 
-/* --- formats ------------------------------------------------------------------------------------------------------ */
+/* --- alignment formats -------------------------------------------------------------------------------------------- */
 
 typedef enum alignment_format {
     ALIGNMENT_HARD,      /* per output token: the input token with the largest weight */
@@ -70,7 +70,7 @@ static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, se
     return seq_run_alignment(r, a);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing alignments ------------------------------------------------------------------------------------------- */
 
 /* Write the weights of all input tokens, separated by commas, for each action: "0.5,0.25,0.25 1,0,0". Actions are separated by spaces. */
 static rill_status write_soft(const seq_alignment *a, rill_text *out)
@@ -110,7 +110,7 @@ static rill_status write_pairs(const seq_alignment *a, const alignment_form *f, 
     return RILL_OK;
 }
 
-/* --- the field ---------------------------------------------------------------------------------------------------- */
+/* --- the output field --------------------------------------------------------------------------------------------- */
 
 rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
 {

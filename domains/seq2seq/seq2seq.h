@@ -15,7 +15,7 @@ typedef struct seq_runner seq_runner;
 typedef struct seq_shortlist seq_shortlist;
 typedef struct seq_arch seq_arch;
 
-/* --- nets --------------------------------------------------------------------------------------------------------- */
+/* --- networks ----------------------------------------------------------------------------------------------------- */
 
 /* A net: the model, or a member of an ensemble. An architecture's struct begins with it. configure() gets zeroed members, except those
  * that seq_open() has set. */
@@ -237,7 +237,7 @@ typedef struct seq_alignment {
 /* Compute the attention weights of an alignment (`weights`) from the hypothesis's states. Returns as rill_session_run(). */
 rill_status seq_run_alignment(seq_runner *r, const seq_alignment *alignment);
 
-/* --- between the files of this folder ----------------------------------------------------------------------------- */
+/* --- internal functions ------------------------------------------------------------------------------------------- */
 
 /* Build the graphs of all nets. rill_network_finish() reports failures. */
 void seq_build_graphs(seq_model *m);

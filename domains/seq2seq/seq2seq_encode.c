@@ -14,7 +14,7 @@ enum {
     FIRST_SYMBOL = 0x10000     /* first code point of emoji and other symbols */
 };
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- sentence splitting ------------------------------------------------------------------------------------------- */
 
 static rill_status is_long(const seq_model *m, rill_context *ctx, const char *text, size_t length, int *out)
 {
@@ -187,7 +187,7 @@ static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, siz
     return RILL_OK;
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
 rill_status seq_prepare_positions(seq_runner *r, size_t count)
 {
@@ -200,7 +200,7 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
     return RILL_OK;
 }
 
-/* --- runs --------------------------------------------------------------------------------------------------------- */
+/* --- encoding batches --------------------------------------------------------------------------------------------- */
 
 /* Adjacent pending inputs that one run of the encoder graph encodes. */
 typedef struct encode_batch {

@@ -2,7 +2,7 @@
  * Invariant: seq2seq_encode.c and seq2seq_step.c fill columns in the order in which they are declared here. */
 #include "seq2seq.h"
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 /* Build the graph of the encoder. A row is an input; a row of its ragged index space is a token. */
 static rill_graph build_encode(const seq_model *m)
@@ -18,7 +18,7 @@ static rill_graph build_encode(const seq_model *m)
     return graph;
 }
 
-/* --- step and align ----------------------------------------------------------------------------------------------- */
+/* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
 /* Build the graph `step`, or `align` if align_only. Each net has its own token ids, because start tokens may differ. */
 static rill_graph build_decoder_graph(const seq_model *m, const char *name, size_t nets, int align_only)
@@ -42,7 +42,7 @@ static rill_graph build_decoder_graph(const seq_model *m, const char *name, size
     return graph;
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- graph of the output layer ------------------------------------------------------------------------------------ */
 
 void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const float *bias)
 {

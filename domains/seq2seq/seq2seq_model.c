@@ -109,7 +109,7 @@ static void combine_limits(seq_model *m)
              first->source_vocab_size, first->target_vocab_size);
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------ */
+/* --- loading the model -------------------------------------------------------------------------------------------- */
 
 rill_status seq_alloc_legal(seq_net *net)
 {

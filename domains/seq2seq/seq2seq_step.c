@@ -3,7 +3,7 @@
  * Invariant: a row's result depends only on its hypothesis's tokens and input. In one call no new node is an ancestor of another. */
 #include "seq2seq.h"
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- input token ids ---------------------------------------------------------------------------------------------- */
 
 /* Maximum number of input columns of `step`: four, two more if states read the parent's, and one per net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
@@ -20,7 +20,7 @@ static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, 
     }
 }
 
-/* --- states ------------------------------------------------------------------------------------------------------- */
+/* --- decoder steps ------------------------------------------------------------------------------------------------ */
 
 /* Prepare the nets' position embeddings for all rows. Fail if a row is deeper than the model's number of positions. */
 static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *depth)
@@ -71,7 +71,7 @@ rill_status seq_run_alignment(seq_runner *r, const seq_alignment *a)
     return rill_session_run(r->session, r->model->graphs.align, &run);
 }
 
-/* --- scores ------------------------------------------------------------------------------------------------------- */
+/* --- scores of tokens --------------------------------------------------------------------------------------------- */
 
 /* Set the scores of requested actions (picks) that are illegal to RILL_SCORE_DEAD. The softmax gives illegal ids a
  * probability too. */

@@ -39,7 +39,7 @@ struct seq_shortlist {
     rill_arena arena;
 };
 
-/* --- the option --------------------------------------------------------------------------------------------------- */
+/* --- the option `shortlist` --------------------------------------------------------------------------------------- */
 
 /* If text[0..*length) ends in ",NUMBER", cut that off, set *out to the number and return 1. Otherwise return 0. */
 static int take_number(const char *text, size_t *length, int32_t *out)
@@ -69,7 +69,7 @@ static int read_option(seq_shortlist *s, const char *option, size_t *length)
     return 1;
 }
 
-/* --- the text file ------------------------------------------------------------------------------------------------ */
+/* --- text format -------------------------------------------------------------------------------------------------- */
 
 typedef struct lexicon_reader {
     seq_shortlist *shortlist;
@@ -152,7 +152,7 @@ static rill_status index_pairs(lexicon_reader *r)
     return RILL_OK;
 }
 
-/* --- the binary file ---------------------------------------------------------------------------------------------- */
+/* --- binary format ------------------------------------------------------------------------------------------------ */
 
 /* Binary shortlist. Source: browsermt/marian-dev, src/data/shortlist.h, BinaryShortlistGenerator. Little-endian:
  *   u64 magic, checksum, first (F), best (B), n_offsets, n_ids; u64 offsets[n_offsets]; u32 ids[n_ids]
@@ -249,7 +249,7 @@ static rill_status read_binary(lexicon_reader *r, const char *bytes, size_t size
     return RILL_OK;
 }
 
-/* --- both files --------------------------------------------------------------------------------------------------- */
+/* --- opening a shortlist ------------------------------------------------------------------------------------------ */
 
 static rill_status read_file(lexicon_reader *r)
 {
@@ -324,7 +324,7 @@ void seq_shortlist_close(seq_shortlist *s)
     rill_free(s->ctx, s, sizeof *s);
 }
 
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- vocabulary subsets ------------------------------------------------------------------------------------------- */
 
 static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
 {

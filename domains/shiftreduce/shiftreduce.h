@@ -151,18 +151,18 @@ static inline size_t parser_features(const parser *p)
     return 2 + (size_t)p->suffix_length;
 }
 
-/* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in shiftreduce_model.c ------------------------------------------------------------------------------------------- */
 
 /* Open the device and a network, and read the model's files into a zeroed *p with ctx and arena.ctx set. On failure the caller frees *p.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status parser_load(parser *p, const rill_open_options *options);
 
-/* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
+/* --- defined in shiftreduce_graphs.c ---------------------------------------------------------------------------------------- */
 
 /* Build the compute graphs and finish the network. */
 rill_status parser_build_graphs(parser *p);
 
-/* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in shiftreduce_input.c ------------------------------------------------------------------------------------------- */
 
 /* Return the format of a line: `asked`, or for PARSER_FORM_AUTO what the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);

@@ -1,9 +1,7 @@
 /* Callbacks of the domain "shiftreduce" (rill/domain.h).
  *
- * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack, so every unfinished
- * hypothesis has a legal action. Children are numbered before their parent.
- *
- * Invariants: close_model() and stop() accept partly built objects with zeroed members. Slots below r->n_slots are initialised. */
+ * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack: every unfinished hypothesis
+ * has a legal action. close_model() and stop() accept partly built objects. */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -88,7 +86,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return RILL_OK;
 }
 
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
+/* --- length of an input ------------------------------------------------------------------------------------------- */
 
 /* Return the number of words: in a tree, of closing brackets that do not follow another; in other formats, of words between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
@@ -107,7 +105,7 @@ static int64_t measure(void *self, const char *text, size_t length)
     return closed + tokens;
 }
 
-/* --- the stack ---------------------------------------------------------------------------------------------------- */
+/* --- the parser's stack ------------------------------------------------------------------------------------------- */
 
 /* Return the stack after the action shift (stack_combine(): combine). from: state id of the old stack. */
 static parser_cell stack_shift(const parser_cell *cell, int32_t from)
@@ -159,7 +157,7 @@ static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
     return RILL_OK;
 }
 
-/* --- scores ------------------------------------------------------------------------------------------------------- */
+/* --- scores of actions -------------------------------------------------------------------------------------------- */
 
 enum { STRUCTURE_SLOT, STRUCTURE_UNDECIDED, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
 enum { LABEL_SLOT, LABEL_IS_LAST, LABEL_B, LABEL_C, LABEL_COLUMNS };
@@ -230,7 +228,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return rows->phase == PARSER_PHASE_STRUCTURE ? score_structure(&w) : score_labels(&w);
 }
 
-/* --- spans -------------------------------------------------------------------------------------------------------- */
+/* --- building the tree -------------------------------------------------------------------------------------------- */
 
 typedef struct tree_span {
     int32_t label;
@@ -275,7 +273,7 @@ static void apply_action(tree_builder *b, int32_t action)
     }
 }
 
-/* --- brackets ----------------------------------------------------------------------------------------------------- */
+/* --- writing bracketed trees -------------------------------------------------------------------------------------- */
 
 static rill_status write_tree_word(const tree_builder *b, int32_t word)
 {
@@ -394,7 +392,7 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
     return rill_text_printf(out, "k=10 absolute=2.5 max-candidates=3");
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_option own_options[] = {
     RILL_WEIGHTS_OPTION("f32"),

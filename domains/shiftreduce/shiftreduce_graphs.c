@@ -1,14 +1,13 @@
 /* The parser's compute graphs (rill/device.h).
  *
- * encode: embeddings of words, shapes and suffixes; first BiLSTM layer; tags for untagged words; second BiLSTM layer over outputs and
- * tags;
- * products of its outputs, the positions (shiftreduce.h).
+ * encode: embeddings of words, shapes and suffixes; BiLSTM; tags for untagged words; second BiLSTM over outputs and tags; products of its
+ * outputs (shiftreduce.h).
  *
- * score: sum of the positions' products, ReLU, linear layer, log-softmax. The structure graph scores only rows with two legal actions. The
- * label graph masks illegal labels before the softmax. */
+ * score: sum of the products, ReLU, linear layer, log-softmax. The structure graph skips rows with one legal action. The label graph masks
+ * illegal labels. */
 #include "shiftreduce.h"
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 typedef struct encode_builder {
     parser *p;
@@ -139,7 +138,7 @@ static void build_encode_graph(parser *p)
     multiply_positions(&e, second_bilstm(&e, outputs));
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- graphs of the scores ----------------------------------------------------------------------------------------- */
 
 static rill_view position_product(const parser *p, rill_column slot, rill_column position, size_t which)
 {

@@ -8,7 +8,7 @@
 
 const rill_option parser_input_options[] = {PARSER_INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 
-/* --- forms ------------------------------------------------------------------------------------------------------- */
+/* --- input formats ----------------------------------------------------------------------------------------------- */
 
 /* Return where the tag of word_TAG starts; 0: no tag or no word. */
 static size_t tag_offset(rill_slice token)
@@ -147,7 +147,7 @@ parser_form parser_detect_form(const parser *p, parser_form asked, const char *t
     return is_tagged(p, (rill_slice){text, length}) ? PARSER_FORM_TAGGED : PARSER_FORM_TEXT;
 }
 
-/* --- trees -------------------------------------------------------------------------------------------------------- */
+/* --- reading trees ------------------------------------------------------------------------------------------------ */
 
 static rill_status find_tag(parser_runner *r, rill_slice tag, int32_t word, int32_t *out)
 {
@@ -172,7 +172,7 @@ static rill_status read_tree(parser_runner *r, rill_sentence *s, const char *tex
     return RILL_OK;
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
+/* --- reading tokens ----------------------------------------------------------------------------------------------- */
 
 static rill_status read_tagged(parser_runner *r, rill_sentence *s, const char *text, size_t length)
 {
@@ -195,7 +195,7 @@ static rill_status read_tokens(rill_sentence *s, const char *text, size_t length
     return RILL_OK;
 }
 
-/* --- the line ----------------------------------------------------------------------------------------------------- */
+/* --- reading an input line ---------------------------------------------------------------------------------------- */
 
 static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form form, int tokenized, const char *text,
                              size_t length)
@@ -257,7 +257,7 @@ static rill_status read_input(parser_runner *r, rill_input *input, int32_t *word
     return RILL_OK;
 }
 
-/* --- normal form -------------------------------------------------------------------------------------------------- */
+/* --- normal form of words ----------------------------------------------------------------------------------------- */
 
 static char normalized_char(char c)
 {
@@ -276,7 +276,7 @@ static rill_status normalise_word(parser_runner *r, rill_slice word)
     return RILL_OK;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- embedding rows of a word ------------------------------------------------------------------------------------- */
 
 /* Return the embedding row of the word, or of its normal form in r->normalized_word, or PARSER_UNK. */
 static int32_t word_row(const parser_runner *r, rill_slice word)
@@ -395,7 +395,7 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
     return RILL_OK;
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- storing tags ------------------------------------------------------------------------------------------------- */
 
 /* Set tag [frames] to the tags of tagged frames, and untagged [frames] to >= 0 for words to be predicted, else -1. */
 static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
@@ -420,7 +420,7 @@ static void store_tags(const parser_runner *r, int32_t sentences, const int32_t 
     }
 }
 
-/* --- encoding -------------------------------------------------------------------------------------------------- */
+/* --- encoding inputs ------------------------------------------------------------------------------------------- */
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
 {

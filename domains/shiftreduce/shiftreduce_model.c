@@ -94,7 +94,7 @@ static void choose_style(parser *p)
     if (rill_vocabulary_id(p->word_vocab, "\"", 1) >= 0) p->penn_style |= RILL_PENN_QUOTES;
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- labels of constituents --------------------------------------------------------------------------------------- */
 
 /* Return 1 if a name is empty or has spaces or brackets, because a tree reader could not read it back. */
 static int is_unwritable_name(const char *name, size_t length)
@@ -219,7 +219,7 @@ static rill_status load_first_layer(loader *l)
     return RILL_OK;
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- weights of the tagger ---------------------------------------------------------------------------------------- */
 
 /* Load the second layer, over the first layer's outputs and a tag embedding. The products of the few tags are precomputed. */
 static rill_status load_second_layer(loader *l)
@@ -304,7 +304,7 @@ static rill_status load_products(loader *l)
     return RILL_OK;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- output layers ------------------------------------------------------------------------------------------------ */
 
 /* Load the label output. Labels whose outermost nonterminal is the root are legal only in the last timestep, others only before. */
 static rill_status load_label_output(loader *l)

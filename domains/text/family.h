@@ -8,7 +8,7 @@
 #include "segmenters.h"
 #include "tokenizer.h"
 
-/* --- the table: text_families.c ---------------------------------------------------------------------------------------- */
+/* --- table of model families: text_families.c -------------------------------------------------------------------------- */
 
 /* How a family's tokens get their ids. "SentencePiece tokens" are the tokens of the directory's SentencePiece model. */
 typedef enum rill_numbering {

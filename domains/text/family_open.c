@@ -119,7 +119,7 @@ static rill_status add_numbered_tokens(family_opener *o)
     return rill_token_set_end_base(&o->tokenizer->tokens);
 }
 
-/* --- sources of tokens -------------------------------------------------------------------------------------------- */
+/* --- files with tokens -------------------------------------------------------------------------------------------- */
 
 /* Tokenized inputs do not need the SentencePiece model if vocab.json has the ids. */
 static int reads_spm(const rill_family *f, int tokenized)

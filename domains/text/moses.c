@@ -1,9 +1,7 @@
 /* FSMT's and Argos' tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * The order of rules matters. Rules that cannot match after an earlier one are omitted. Deviation: sacremoses replaces dots by the word
- * DOTMULTI and back; here the placeholder is a character that texts cannot contain.
- *
- * Detokenizer: a token's kind decides about spaces before and after. Quotes open and close alternately. */
+ * The order of rules matters. Rules that cannot match after an earlier one are omitted. sacremoses replaces dots by the word DOTMULTI and
+ * back; here the placeholder cannot occur in texts. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -55,7 +53,7 @@ static const rill_rewrite_rule other_punctuation[] = {
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
+/* --- rules of tokens ---------------------------------------------------------------------------------------------- */
 
 static const rill_rewrite_rule invisible_rules[] = {{RW_INVISIBLE, U"", 0}};
 static const rill_rewrite_rule space_rules[] = {{RW_WHITE_SPACE RW_RUN, U" ", 0}};
@@ -106,7 +104,7 @@ static const rules language_rules[] = {
     [RILL_MOSES_OTHER] = {other_punctuation, other_apostrophes, COUNT(other_punctuation), COUNT(other_apostrophes)},
 };
 
-/* --- periods ------------------------------------------------------------------------------------------------------ */
+/* --- splitting off periods ---------------------------------------------------------------------------------------- */
 
 static int has_letters_and_period(const char32_t *word, size_t length)
 {
@@ -287,7 +285,7 @@ static int is_contraction(const moses_token *t)
     return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);
 }
 
-/* --- quotes ------------------------------------------------------------------------------------------------------- */
+/* --- pairs of quotes ---------------------------------------------------------------------------------------------- */
 
 /* Find or add the state of a quotation mark. The double quotes „ “ ” are one kind. */
 static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **out)
@@ -391,7 +389,7 @@ struct rill_moses_bpe {
     int argos;         /* 1: an Argos package's: Moses' default steps, and tokens that end in @@ */
 };
 
-/* --- languages ---------------------------------------------------------------------------------------------------- */
+/* --- languages of a model ----------------------------------------------------------------------------------------- */
 
 static rill_status read_moses_config(void *user, const rill_config *config)
 {

@@ -15,11 +15,10 @@
 
 /* --- rewrite rules: moses_rewrite.c ------------------------------------------------------------------------------- */
 
-/* Regular-expression substitutions on UTF-8, as in Moses' scripts. A rule has a pattern and a result, NUL-terminated.
- * A pattern has at most eight elements: characters, or the classes below, each followed by RW_RUN (one or more) or RW_ANY (zero or more)
- * if repeated. Elements are captures, from 0; RW_P0 .. RW_P3 insert them in a result.
- * Matches go from left to right. The last `keep` characters of a match may begin the next one. Only RW_ANY backtracks; other rules take
- * linear time. */
+/* Regular-expression substitutions on UTF-8, as in Moses' scripts. A rule has a pattern and a result.
+ * A pattern has at most eight elements: characters or classes, followed by RW_RUN (one or more) or RW_ANY (zero or more) if repeated.
+ * Elements are captures, from 0; RW_P0 .. RW_P3 insert them.
+ * Matches go from left to right. The last `keep` characters of a match may begin the next one. Only RW_ANY backtracks. */
 
 /* Classes, as strings for use in patterns. Their code points are above Unicode's. */
 #define RW_WHITE_SPACE U"\x110001" /* white space, as Python's \s */

@@ -7,7 +7,7 @@
 #include "moses.h"
 #include "segmenters.h"
 
-/* --- characters --------------------------------------------------------------------------------------------------- */
+/* --- decoding characters ------------------------------------------------------------------------------------------ */
 
 static rill_status reserve_chars(rill_chars *chars, size_t more)
 {
@@ -64,7 +64,7 @@ size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length)
     return begin;
 }
 
-/* --- classes ------------------------------------------------------------------------------------------------------ */
+/* --- classes of characters ---------------------------------------------------------------------------------------- */
 
 static int in_range(char32_t c, char32_t low, char32_t high)
 {
@@ -245,7 +245,7 @@ static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, siz
     return 0;
 }
 
-/* --- rewriting ---------------------------------------------------------------------------------------------------- */
+/* --- applying rules ----------------------------------------------------------------------------------------------- */
 
 static rill_status put_result(const rill_chars *text, const char32_t *result, const rule_hit *m, rill_chars *out)
 {

@@ -29,7 +29,7 @@ int rill_moses_language_find(const char *name, rill_moses_language *out)
     return i >= 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading the list --------------------------------------------------------------------------------------------- */
 
 static rill_slice trim_spaces(rill_slice s)
 {

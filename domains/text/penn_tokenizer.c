@@ -1,13 +1,12 @@
 /* Penn Treebank tokenizer. Text between two spaces has leading punctuation, a core and trailing punctuation. The core is split at dashes,
  * then at contractions.
  *
- * Invariant: every non-space byte is in exactly one word, except that quotes may be respelled, an ellipsis becomes "...", and a full stop
- * that ends an abbreviation and the text is doubled. */
+ * Invariant: every non-space byte is in exactly one word. Only quotes, ellipses and a doubled last full stop are respelled. */
 #include <string.h>
 
 #include "penn_tokenizer.h"
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- words of a sentence ------------------------------------------------------------------------------------------ */
 
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
@@ -230,7 +229,7 @@ static rill_status put_contracted(penn_tokenizer *t, rill_slice s)
     return put_word(t, slice_tail(s, cut));
 }
 
-/* --- the core ----------------------------------------------------------------------------------------------------- */
+/* --- core of a chunk ---------------------------------------------------------------------------------------------- */
 
 static const char *const dashes[] = {"---", "--", "\xE2\x80\x94", "\xE2\x80\x93", "...", "\xE2\x80\xA6"};
 
@@ -357,7 +356,7 @@ static rill_status put_trailing(penn_tokenizer *t, rill_slice s)
     return RILL_OK;
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
+/* --- chunks between spaces ---------------------------------------------------------------------------------------- */
 
 /* Treebanks write the full stop twice if it ends an abbreviation and the text, but not before another mark: "in the
  * U.S.?". */

@@ -6,7 +6,7 @@
 
 #include "tree.h"
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- words of a sentence ------------------------------------------------------------------------------------------ */
 
 /* A sentence's words, spelled as in a tree. Zero-initialise, set bytes.ctx; rill_sentence_clear(). For another sentence set words = 0 and
  * empty `bytes`. */

@@ -1,7 +1,7 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019): a contraction; letters,
- * digits or other signs after an optional space; or white space, whose last space starts the next word. */
+ * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019): contractions; letters,
+ * digits or other signs after an optional space; white space. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -86,7 +86,7 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
     return RILL_OK;
 }
 
-/* --- other kinds -------------------------------------------------------------------------------------------------- */
+/* --- other normalizers -------------------------------------------------------------------------------------------- */
 
 static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, const normalized_text *out)
 {
@@ -153,7 +153,7 @@ static rill_status normalize(const rill_pipeline *p, const char *text, size_t le
     return RILL_OK;
 }
 
-/* --- byte level: letters ------------------------------------------------------------------------------------------------------ */
+/* --- byte level: letters for bytes -------------------------------------------------------------------------------------------- */
 
 /* GPT-2 writes a printable Latin-1 byte as that character, other bytes as U+0100, U+0101 ... */
 static int is_printable_byte(unsigned byte)
@@ -252,7 +252,7 @@ size_t rill_byte_word(const char *text, size_t length)
     return class_run_end(text, length, from, kind, &last);
 }
 
-/* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
+/* --- byte level: repair of UTF-8 ---------------------------------------------------------------------------------------------- */
 
 /* Number of bytes, at least 1, that one U+FFFD replaces: a truncated character. */
 static size_t broken_length(const char *bytes, size_t length)
@@ -375,7 +375,7 @@ static rill_status split_word(splitter *s, const char *word, size_t length)
     return flush_unknown(s);
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- splitting into words ----------------------------------------------------------------------------------------- */
 
 static rill_status prepend(rill_text *text, rill_slice what)
 {
@@ -437,7 +437,7 @@ static rill_status split_at_white_space(splitter *s)
     return RILL_OK;
 }
 
-/* --- texts -------------------------------------------------------------------------------------------------------- */
+/* --- tokenizing and joining texts --------------------------------------------------------------------------------- */
 
 static rill_status split_normalized(splitter *s, const char *text, size_t length)
 {

@@ -142,8 +142,8 @@ rill_status rill_token_set_split(const rill_token_set *tokens, int without, cons
 
 /* Tokenizers of the library `tokenizers`, read from tokenizer.json.
  *
- * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens. A run of unknown
- * characters is one token. The caller splits at added tokens first, and maps tokens to ids. Unsupported settings are errors.
+ * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens. The caller splits
+ * at added tokens first, and maps tokens to ids. Unsupported settings are errors.
  *
  * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not grapheme clusters. Added tokens with
  * `normalized` match the original text. Threads may share a pipeline. */

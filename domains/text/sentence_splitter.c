@@ -8,7 +8,7 @@
 
 #include "utf8.h"
 
-/* --- characters --------------------------------------------------------------------------------------------------- */
+/* --- classes of characters ---------------------------------------------------------------------------------------- */
 
 /* Values of Unicode's property Sentence_Break, as far as the rules distinguish them. */
 typedef enum sentence_break {
@@ -140,7 +140,7 @@ static int is_abbreviated(const char *text, size_t begin, size_t end)
     return rill_word_index((rill_slice){text + word, length}, abbreviations) >= 0;
 }
 
-/* --- boundaries --------------------------------------------------------------------------------------------------- */
+/* --- rules of boundaries ------------------------------------------------------------------------------------------ */
 
 typedef struct sentence_reader {
     const char *text;

@@ -19,7 +19,7 @@ rill_slice rill_family_languages(const rill_family *family)
     return (rill_slice){"", 0};
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of model families -------------------------------------------------------------------------------------- */
 
 static const char SPM_BPE[] = "sentencepiece.bpe.model";
 
@@ -57,7 +57,7 @@ static const rill_family family_table[] = {
 };
 enum { N_FAMILIES = sizeof family_table / sizeof *family_table };
 
-/* --- choosing a row ----------------------------------------------------------------------------------------------- */
+/* --- choosing a family -------------------------------------------------------------------------------------------- */
 
 /* The first row of this model_type and of this tokenizer, each unless it is NULL; NULL: there is none. */
 static const rill_family *find_family_row(const char *model_type, const char *tokenizer)

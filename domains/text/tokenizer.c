@@ -11,7 +11,7 @@
 
 static const char UNKNOWN[] = "<unk>";
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a tokenizer ------------------------------------------------------------------------------------------ */
 
 /* Add <unk> to a vocabulary without it, unless the vocabulary then has more than `limit` tokens. */
 static rill_status add_unknown(rill_vocabulary *v, int32_t limit)
@@ -393,7 +393,7 @@ rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32
     return join_tokens(t, used, piece, length, out);
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- task and languages ------------------------------------------------------------------------------------------- */
 
 int rill_tokenizer_is_translation(const rill_tokenizer *t, const char *bytes, size_t length, size_t *head)
 {

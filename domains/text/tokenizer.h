@@ -1,8 +1,7 @@
 /* Encodes text to token ids, and decodes ids to text.
  *
- * A segmenter (SentencePiece, or Moses tokenization with BPE, moses.h) splits text into tokens; the vocabulary has their ids. With
- * SentencePiece, a first word >>xx<< is the target language of a multilingual model. Model families such as mbart and t5 have their own
- * rules (text_families.c). Threads may share a tokenizer, each with its own context. */
+ * A segmenter (SentencePiece, Moses with BPE, or a model family's, text_families.c) splits text into tokens; the vocabulary has their ids.
+ * With SentencePiece, a first word >>xx<< is the target language. Threads may share a tokenizer, each with its own context. */
 #pragma once
 
 #include "utf8.h"

@@ -8,7 +8,7 @@
 #include "config_json.h"
 #include "rill/file.h"
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- configuration files ------------------------------------------------------------------------------------------ */
 
 static rill_status open_one(const rill_tokenizer_config *config, const char *file, rill_config **out)
 {
@@ -37,7 +37,7 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config)
     *config = (rill_tokenizer_config){0};
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------- */
+/* --- values of the configuration ---------------------------------------------------------------------------------- */
 
 /* The string of a token, which is a JSON string or an object's "content"; NULL for another value. */
 static const char *token_content(const json_t *value)

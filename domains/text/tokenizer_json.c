@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- checking keys ------------------------------------------------------------------------------------------------ */
 
 typedef struct tokenizer_json_reader {
     rill_pipeline *p;
@@ -155,7 +155,7 @@ static rill_status read_normalizer(tokenizer_json_reader *r, const json_t *part)
     return RILL_OK;
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- splitting into words ----------------------------------------------------------------------------------------- */
 
 /* Read a Metaspace pre-tokenizer. Older files have the key add_prefix_space, newer files prepend_scheme. */
 static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
@@ -216,7 +216,7 @@ static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
     return RILL_NAME_INDEX(part_type(part), known) >= 0 ? RILL_OK : refuse_type(r, "post_processor", part);
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- tokenization models ------------------------------------------------------------------------------------------ */
 
 /* Read a unigram model: an array of [TOKEN, SCORE], whose index is the id of the token. */
 static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)

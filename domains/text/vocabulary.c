@@ -1,8 +1,7 @@
 /* Tokens and their ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table of ids uses linear probing, at most half
- * full:
- * 2.5 probes on average for an unsuccessful search (Knuth, vol. 3, 6.4). Tokens are never removed. */
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table of ids uses linear probing, and is at most
+ * half full (Knuth, vol. 3, 6.4). */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>
@@ -164,7 +163,7 @@ static rill_status add_json_text(rill_vocabulary *v, const char *name, const cha
     return rill_vocabulary_add_json(v, name, root, limit);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- vocabulary files --------------------------------------------------------------------------------------------- */
 
 static rill_status check_token(rill_context *ctx, const char *name, int32_t line, const char *token, size_t length)
 {

@@ -1,7 +1,6 @@
 /* Tokens and their ids.
  *
- * A file has one token per line; the id is the line number, from 0. Errors, with file and line: an empty line, a duplicate token, invalid
- * UTF-8, a CR at the end, too many tokens.
+ * A file has one token per line; the id is the line number, from 0. Empty lines, duplicates, CR LF and invalid UTF-8 are errors.
  * Threads may share a loaded vocabulary. One that grows belongs to one thread. */
 #pragma once
 

@@ -183,7 +183,7 @@ size_t rill_memory_peak(const rill_context *ctx)
     return atomic_load_explicit(&ctx->peak, memory_order_relaxed);
 }
 
-/* --- several arrays in one block; rill/carve.h --------------------------------------------------------------------- */
+/* --- several arrays in one block (rill/carve.h) -------------------------------------------------------------------- */
 
 rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c)
 {
@@ -240,7 +240,7 @@ void rill_columns_free(rill_context *ctx, rill_columns *memory)
     *memory = (rill_columns){0};
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- numbers as text ---------------------------------------------------------------------------------------------- */
 
 static locale_t c_locale; /* the "C" locale, in which numbers are read and written */
 

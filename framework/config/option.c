@@ -190,7 +190,7 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
                      value, quote, describe_values(option, wanted));
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading values ----------------------------------------------------------------------------------------------- */
 
 /* A parsed value. whole: integer part, switch (0 or 1), or index of a word. */
 typedef struct number {
@@ -368,7 +368,7 @@ int rill_is_options_key(const char *key)
     return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing values ----------------------------------------------------------------------------------------------- */
 
 double rill__option_number(const rill_option *option, const void *from)
 {

@@ -342,7 +342,7 @@ rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_opti
     return RILL_OK;
 }
 
-/* --- what is left out --------------------------------------------------------------------------------------------- */
+/* --- ignored options ---------------------------------------------------------------------------------------------- */
 
 static void append_ignored(search_config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void append_ignored(search_config *c, const char *format, ...)
@@ -376,7 +376,7 @@ static void note_chain(search_config *c, const rill_option_source *source, const
     }
 }
 
-/* --- precedence --------------------------------------------------------------------------------------------------- */
+/* --- precedence of sources ---------------------------------------------------------------------------------------- */
 
 static const rill_option *setting_row(const char *name)
 {
@@ -517,7 +517,7 @@ static rill_status combine(search_config *c)
     return rill__settings_resolve(c->ctx, &c->resolved, c->setup.n_heuristics > 0, c->setup.budget != NULL, NULL);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- making the configuration ------------------------------------------------------------------------------------- */
 
 /* Combine `first` and n other sources, highest precedence first. The first n_firm of all may lose no option. */
 static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *first,

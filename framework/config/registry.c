@@ -10,7 +10,7 @@
 #include "rill/file.h"
 #include "rill/search_config.h"
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- lists of tables ---------------------------------------------------------------------------------------------- */
 
 /* The common first members of all tables. */
 typedef struct table_head {
@@ -25,7 +25,7 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-/* --- checks ------------------------------------------------------------------------------------------------------- */
+/* --- checks of tables --------------------------------------------------------------------------------------------- */
 
 /* A mandatory member of a table. */
 typedef struct table_member {

@@ -34,7 +34,7 @@ static void copy_back(rill_settings *to, const rill_settings *own)
     to->struct_size = size;
 }
 
-/* --- methods ------------------------------------------------------------------------------------------------------ */
+/* --- search methods ----------------------------------------------------------------------------------------------- */
 
 static const rill_method_info methods[] = {
     {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
@@ -236,7 +236,7 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
     }
 }
 
-/* --- resolving ---------------------------------------------------------------------------------------------------- */
+/* --- resolving defaults ------------------------------------------------------------------------------------------- */
 
 void rill__settings_use_domain(rill_settings *s, const rill_domain *domain)
 {

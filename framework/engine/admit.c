@@ -31,7 +31,7 @@ static int has_only_spaces(const char *text, size_t length)
     return more > 0;
 }
 
-/* --- encoding ----------------------------------------------------------------------------------------------------- */
+/* --- encoding inputs ---------------------------------------------------------------------------------------------- */
 
 static rill_status start_item(rill_engine *e, const rill_input *input, queued_input *in)
 {
@@ -191,7 +191,7 @@ static rill_status encode_inputs(rill_engine *e)
     return process_all_encoded(e);
 }
 
-/* --- the queue ---------------------------------------------------------------------------------------------------- */
+/* --- taking inputs from the queue --------------------------------------------------------------------------------- */
 
 /* Returns the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
 static int64_t count_words(const char *text, size_t length)
@@ -255,7 +255,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     return status;
 }
 
-/* --- refilling ---------------------------------------------------------------------------------------------------- */
+/* --- refilling the batch ------------------------------------------------------------------------------------------ */
 
 int64_t engine_n_waiting(rill_engine *e)
 {

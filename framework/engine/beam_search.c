@@ -18,7 +18,7 @@
 
 #include "engine_internal.h"
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of a timestep ----------------------------------------------------------------------------------------- */
 
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group)
 {
@@ -49,7 +49,7 @@ void timestep_finish(timestep *t)
     rill_columns_free(t->ctx, &t->width_memory);
 }
 
-/* --- select ------------------------------------------------------------------------------------------------------- */
+/* --- selecting hypotheses ----------------------------------------------------------------------------------------- */
 
 /* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX. */
 static int64_t max_group_rows(const rill_engine *e)
@@ -81,7 +81,7 @@ static rill_status begin_timestep(rill_engine *e, timestep *t)
     return e->tracer.fn != NULL ? tracer_selected(&e->tracer, &e->items, t) : RILL_OK;
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- scoring ------------------------------------------------------------------------------------------------------ */
 
 /* Returns RILL_AGAIN if a device is still computing the result. */
 static rill_status score_part(rill_engine *e, timestep *t)
@@ -169,7 +169,7 @@ void engine_collect_pending(rill_engine *e)
     if (failed < 0) rill_fail(e->ctx, failed, "%s", why);
 }
 
-/* --- finish ------------------------------------------------------------------------------------------------------- */
+/* --- finishing inputs --------------------------------------------------------------------------------------------- */
 
 /* Make results for the items whose search has stopped. The other items in flight keep their order. */
 static rill_status finish_items(rill_engine *e)
@@ -217,7 +217,7 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- the timestep ------------------------------------------------------------------------------------------------- */
+/* --- one timestep ------------------------------------------------------------------------------------------------- */
 
 /* Returns RILL_AGAIN if a search variant added a second scoring pass, whose rows must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)

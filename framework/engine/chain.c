@@ -9,7 +9,7 @@
 
 enum { STATE_ALIGNMENT = 16 };
 
-/* --- instances ---------------------------------------------------------------------------------------------------- */
+/* --- instances of heuristics -------------------------------------------------------------------------------------- */
 
 rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
@@ -88,7 +88,7 @@ void chain_release(chain *c, chain_instance *const *instances)
     c->n_custom--;
 }
 
-/* --- creating ----------------------------------------------------------------------------------------------------- */
+/* --- creating a chain --------------------------------------------------------------------------------------------- */
 
 static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scorer)
 {
@@ -135,7 +135,7 @@ void chain_destroy(chain *c)
     *c = (chain){0};
 }
 
-/* --- one call ----------------------------------------------------------------------------------------------------- */
+/* --- calling one heuristic ---------------------------------------------------------------------------------------- */
 
 /* Returns pointers into the columns. Offsets start at 0: they are written to `offset` unless i is 0. */
 static rill_candidates view_items(const timestep *t, int32_t i, int32_t end, int32_t *offset)
@@ -229,7 +229,7 @@ static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
     return RILL_OK;
 }
 
-/* --- checking ----------------------------------------------------------------------------------------------------- */
+/* --- checking independence of other inputs ------------------------------------------------------------------------ */
 
 /* Call heuristic number `link` for each item alone. The run fails if the marks differ from those of the call for all items. */
 static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
@@ -327,7 +327,7 @@ static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
     return old_n - to;
 }
 
-/* --- all heuristics ----------------------------------------------------------------------------------------------- */
+/* --- calling all heuristics --------------------------------------------------------------------------------------- */
 
 rill_status engine_prune(rill_engine *e, timestep *t)
 {

@@ -2,7 +2,7 @@
  * (docs/algorithms.md). */
 #include "engine_internal.h"
 
-/* --- hypotheses --------------------------------------------------------------------------------------------------- */
+/* --- taking and releasing hypotheses ------------------------------------------------------------------------------ */
 
 /* The caller owns a reference to the returned hypothesis. A candidate that was in the beam before passes on its entry's reference. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
@@ -36,7 +36,7 @@ void engine_release_beam(rill_engine *e, item *it)
     it->width = it->n_live = 0;
 }
 
-/* --- committing --------------------------------------------------------------------------------------------------- */
+/* --- committing the new beams ------------------------------------------------------------------------------------- */
 
 /* Make outputs of the candidates [first, end). ended: 1: ended ones; 0: live ones; -1: all. */
 static void output_candidates(rill_engine *e, const candidates *c, item *it, int32_t first, int32_t end, int ended)

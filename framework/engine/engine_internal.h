@@ -345,8 +345,8 @@ typedef enum stop_reason {
     STOP_REQUESTED,
 } stop_reason;
 
-/* Whether an item stops. The first criterion decides: enough outputs (setting `stop`); no live candidate, or the length limit; `requested`
- * by a heuristic. Under at_limit "first" the length limit comes first.
+/* Whether an item stops: enough outputs (setting `stop`); no live candidate, or the length limit; `requested` by a heuristic. The first
+ * criterion decides.
  *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 

@@ -7,7 +7,7 @@
 
 #include "engine_internal.h"
 
-/* --- modifiers ---------------------------------------------------------------------------------------------------- */
+/* --- modifiers of scores ------------------------------------------------------------------------------------------ */
 
 /* Returns how many choices to request per row: as many as a search variant needs, else the maximum number of children. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
@@ -94,7 +94,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
     return RILL_OK;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
 static rill_status reserve_rows(timestep *t, size_t rows)
 {

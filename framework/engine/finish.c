@@ -6,7 +6,7 @@
 
 #include "engine_internal.h"
 
-/* --- freeing ------------------------------------------------------------------------------------------------------ */
+/* --- freeing inputs ----------------------------------------------------------------------------------------------- */
 
 void engine_free_slot(rill_engine *e, int32_t slot)
 {
@@ -61,7 +61,7 @@ rill_status engine_give_back_item(rill_engine *e, int32_t slot)
     return engine_give_back(e, e->items.item[slot].input);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- filling results ---------------------------------------------------------------------------------------------- */
 
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {

@@ -5,7 +5,7 @@
 #define NODE(id) (f->hyp[id].internal[HYP_NODE])
 #define REFS(id) (f->hyp[id].internal[HYP_REFS])
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of the pool ------------------------------------------------------------------------------------------- */
 
 void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need)
 {
@@ -63,7 +63,7 @@ rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew)
     return RILL_OK;
 }
 
-/* --- hyps --------------------------------------------------------------------------------------------------------- */
+/* --- allocating hypotheses ---------------------------------------------------------------------------------------- */
 
 void hyp_arena_init(hyp_arena *a)
 {
@@ -161,7 +161,7 @@ void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp)
     hyp_pool_release_all(f, &alone, 1);
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
+/* --- hypothesis states -------------------------------------------------------------------------------------------- */
 
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node)
 {

@@ -10,9 +10,8 @@
  * Hyps of one item are in chunks of its *arena*: a path touches few cache lines, and a finished item frees chunks, not hyps.
  *
  * Invariants: a hyp's reference count is the number of its children, hyps whose state is computed from its state, beam entries and
- * outputs.
- * In parent mode a hyp without a state (HYP_NOT_STEPPED) holds a reference to the node of state_parent, the hyp to compute from. Freed
- * nodes wait in `freed_nodes` until passed to the domain's free(); then they are reused. */
+ * outputs. In parent mode a hyp without a state (HYP_NOT_STEPPED) holds a reference to the node of state_parent, the hyp to compute from.
+ * Freed nodes wait in `freed_nodes` until passed to the domain's free(); then they are reused. */
 #pragma once
 
 #include "internal.h"
@@ -90,7 +89,7 @@ rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
  * reserve() with f->node_capacity. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
-/* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
+/* --- inlined: operations for every hypothesis -------------------------------------------------------------------- */
 
 /* Make another chunk the arena's current one, because the current chunk is full. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);

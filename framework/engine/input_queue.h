@@ -2,21 +2,18 @@
  *
  *   submit -> queue -> engines -> reorder buffer -> next
  *
- * First in, first out; or, with sorting, a window of inputs fills, is sorted once, and is used up. A window closes when full, or when an
- * engine takes from it.
+ * First in, first out; or, with sorting, a window of inputs fills, is sorted once, and is used up.
  *
- * An engine holds an input from input_queue_pop() until input_queue_free().
+ * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*. Once all engines have finished their
+ * inputs, one decodes the exclusive inputs alone, with the whole limit.
  *
- * An input that exceeds an engine's part of the memory limit returns as *exclusive*, and comes first. Once all engines have finished their
- * inputs, one decodes the exclusive inputs alone, with the whole limit. Results never wait for capacity, so engines can always finish.
- *
- * Functions lock the queue's lock, unless the caller holds it (see their comments). */
+ * Functions lock the queue, unless the caller holds the lock (see their comments). */
 #pragma once
 
 #include "requests.h"
 #include "rill/carve.h"
 
-/* --- the reorder buffer ------------------------------------------------------------------------------------------- */
+/* --- reorder buffer of results ------------------------------------------------------------------------------------ */
 
 /* The reorder buffer: finished results in delivery order. An input has a place in a ring until its result and all earlier ones are
  * delivered. The ring bounds memory, and how far the stream runs ahead of its oldest unfinished input: none starves. */
@@ -93,7 +90,7 @@ int reorder_has_next(const reorder_buffer *o, int at_end);
 /* Deliver the next result. RILL_OK · RILL_AGAIN (no result can be delivered yet) */
 rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out);
 
-/* --- the queue ---------------------------------------------------------------------------------------------------- */
+/* --- queue of inputs ---------------------------------------------------------------------------------------------- */
 
 typedef struct queued_input {
     struct queued_input *next; /* next input in the queue, or in the list of free inputs */
@@ -174,7 +171,7 @@ rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_setti
                              int threaded);
 void input_queue_finish(input_queue *q);
 
-/* --- by the thread that submits ----------------------------------------------------------------------------------- */
+/* --- called by the thread that submits ---------------------------------------------------------------------------- */
 
 /* Returns how many inputs can be added now. */
 int64_t input_queue_space(input_queue *q);
@@ -193,7 +190,7 @@ rill_status input_queue_cancel(input_queue *q, int64_t id);
 /* Deliver the next result to the caller, as reorder_next() does. */
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);
 
-/* --- by engines; the lock is held --------------------------------------------------------------------------------- */
+/* --- called by engines that hold the lock ------------------------------------------------------------------------- */
 
 /* Returns how many inputs the engine may take now. If they are exclusive, the engine gets the whole memory limit. */
 int32_t input_queue_offer(input_queue *q, input_taker *taker);
@@ -204,7 +201,7 @@ queued_input *input_queue_pop(input_queue *q, input_taker *taker);
 /* Wake the reader if at least half of the queue is empty. */
 void input_queue_wake_reader(input_queue *q);
 
-/* --- by engines --------------------------------------------------------------------------------------------------- */
+/* --- called by engines -------------------------------------------------------------------------------------------- */
 
 /* Fail the waiting inputs whose deadline is <= now. Inputs with a worker's saved result move to the list *with_result, also on failure.
  * RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */

@@ -5,7 +5,7 @@
 
 #include "engine_internal.h"
 
-/* --- the limit ---------------------------------------------------------------------------------------------------- */
+/* --- computing the limit ------------------------------------------------------------------------------------------ */
 
 /* Returns the advice in the error message about a limit in bytes that is too small. */
 static const char *memory_advice(const rill_engine *e)
@@ -97,7 +97,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
 }
 
-/* --- admission ---------------------------------------------------------------------------------------------------- */
+/* --- admission of inputs ------------------------------------------------------------------------------------------ */
 
 /* Each input is expected to need as many states as the average item in flight, and at least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)

@@ -16,7 +16,7 @@
 
 #include "engine_internal.h"
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of a merge -------------------------------------------------------------------------------------------- */
 
 static rill_status reserve_arrays(timestep *t, const children_size *need)
 {
@@ -76,7 +76,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
-/* --- the heap ----------------------------------------------------------------------------------------------------- */
+/* --- heap of the best children ------------------------------------------------------------------------------------ */
 
 int merge_head_compare(const void *left, const void *right)
 {
@@ -204,7 +204,7 @@ static void begin_children(merge *m, int32_t *row)
         *row += m->it->n_live;
 }
 
-/* --- taking a child ----------------------------------------------------------------------------------------------- */
+/* --- taking the best child ---------------------------------------------------------------------------------------- */
 
 /* Returns 1 if a child is left, else 0. Only here is a taken head replaced: no choice is read without need. */
 static int has_head(merge *m)
@@ -286,7 +286,7 @@ static void append_candidate(merge *m)
     c->ended[to] = child->terminal != RILL_LIVE;
 }
 
-/* --- merging items ------------------------------------------------------------------------------------------------ */
+/* --- merging children per input ----------------------------------------------------------------------------------- */
 
 /* Take the item's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the last phase. */
 static void merge_children(merge *m, int last)

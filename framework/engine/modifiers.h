@@ -139,7 +139,7 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n);
 /* Build the table for rows with up to `max_choices` choices. `b` owns its arrays, until the next modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
 
-/* --- ngram_blocking.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in ngram_blocking.c ------------------------------------------------------------------------------------- */
 
 /* n-gram blocking (no_repeat_ngram), repetition penalty, and the model's bad words.
  *

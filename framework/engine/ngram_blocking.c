@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- repetitions -------------------------------------------------------------------------------------------------- */
+/* --- repeated n-grams --------------------------------------------------------------------------------------------- */
 
 /* Returns 1 if the hypotheses hyps[a] and hyps[b] end with the same n actions, else 0. */
 static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)

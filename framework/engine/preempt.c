@@ -1,12 +1,10 @@
 /* Preempts items (inputs in flight) when the limit on model states (KV cache entries, memory_limit.c) leaves too few:
  *
- *   1. The chosen items are expanded if their new states fit; otherwise the oldest ones that fit. Others pause and keep their states.
- *   2. If not even the oldest item fits, the youngest are preempted: their states are freed, and they restart from their encoded inputs,
- *      before all waiting inputs.
- *   3. If the only item in flight does not fit, its input fails; with several workers it first restarts with the whole limit
- *      (input_queue.h).
+ *   1. Items whose new states do not fit pause, and keep their states.
+ *   2. If not even the oldest item fits, the youngest are preempted: their states are freed, and they restart from their encoded inputs.
+ *   3. If the only item does not fit, its input fails; with several workers it first restarts with the whole limit (input_queue.h).
  *
- * Outputs do not change: an item's search depends on that item alone. Rule 2 always advances the oldest item, so every run ends. */
+ * Outputs do not change. Every run ends, because the oldest item always advances. */
 #include <stdio.h>
 
 #include "engine_internal.h"

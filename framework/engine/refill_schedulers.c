@@ -3,9 +3,8 @@
  *   batch            all items; inputs are admitted when the batch is empty, as in usual batched decoding
  *   least-advanced   only the items with the fewest timesteps. Yang et al. 2020, algorithm 1
  *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
- *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms
- *   5
- *                    and 6
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference",
+ *                    algorithms 5 and 6
  *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first, since a run ends with
  *                    its longest item. Introduced by rill
  *
@@ -51,7 +50,7 @@ static int32_t clamp_key(int64_t key)
     return key < 0 ? 0 : key < MAX_KEYS ? (int32_t)key : MAX_KEYS - 1;
 }
 
-/* --- orders ------------------------------------------------------------------------------------------------------- */
+/* --- orders of inputs --------------------------------------------------------------------------------------------- */
 
 static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
@@ -136,7 +135,7 @@ static rill_status choose_most_remaining(void *self, const rill_sched_view *sche
     return RILL_OK;
 }
 
-/* --- refills ------------------------------------------------------------------------------------------------------ */
+/* --- when to refill ----------------------------------------------------------------------------------------------- */
 
 static rill_status refill_when_empty(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
@@ -161,7 +160,7 @@ static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
     return sched_view->batch;
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables of the schedulers ------------------------------------------------------------------------------------- */
 
 const rill_scheduler rill__schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "batch", "expand all items; admit when the batch is empty", NULL,

@@ -1,12 +1,11 @@
 /* Selects the items of a timestep: the scheduler orders them, and the budget limits the number of live hypotheses.
  *
- * An item is taken whole; one wider than the budget is taken alone. If a scheduler lists none, the oldest are taken, so every run ends.
- * With overdue_first (scheduler.h) items passed over too often go first. */
+ * An item is taken whole. If a scheduler lists none, the oldest are taken, so every run ends. Overdue items may go first (scheduler.h). */
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- creation ----------------------------------------------------------------------------------------------------- */
+/* --- creating a schedule ------------------------------------------------------------------------------------------ */
 
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 {
@@ -64,7 +63,7 @@ static rill_status list_idle(rill_engine *e)
     return RILL_OK;
 }
 
-/* --- selecting ---------------------------------------------------------------------------------------------------- */
+/* --- selecting inputs --------------------------------------------------------------------------------------------- */
 
 /* A selection of items in progress. items.passed_over is updated only by commit_selection(), because a selection may be given up. */
 typedef struct selection {

@@ -1,15 +1,14 @@
 /* Calls a run's scorers: begin() after encoding, score() for a timestep's rows, found() for an item's outputs, done() when the input
  * leaves.
  *
- * score() is called once for adjacent rows whose items share an instance. The setting `check` also scores each item alone, and compares.
- * If found() requests a second search, the item restarts from its encoded input. */
+ * score() is called once for adjacent rows whose items share an instance. If found() requests a second search, the item restarts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- scorers' states ----------------------------------------------------------------------------------------------- */
+/* --- states of scorers --------------------------------------------------------------------------------------------- */
 
 void scorer_states_finish(scorer_states *s)
 {
@@ -79,7 +78,7 @@ static int same_states(const scorer_states *s, const chain *c, const chain_link 
     return 1;
 }
 
-/* --- the calls for rows ------------------------------------------------------------------------------------------- */
+/* --- calling scorers with rows ------------------------------------------------------------------------------------ */
 
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
 {
@@ -280,7 +279,7 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
     return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
 }
 
-/* --- checking ----------------------------------------------------------------------------------------------------- */
+/* --- checking scorers --------------------------------------------------------------------------------------------- */
 
 static int same_spans(span a, span b)
 {
@@ -354,7 +353,7 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
     return RILL_OK;
 }
 
-/* --- inputs and outputs ------------------------------------------------------------------------------------------- */
+/* --- beginning and end of an input -------------------------------------------------------------------------------- */
 
 static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
 {

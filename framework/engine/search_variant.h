@@ -1,9 +1,7 @@
-/* Search variants: changes of plain beam search for some inputs, such as sampling or cube pruning.
+/* Search variants change plain beam search for some inputs, such as sampling or cube pruning.
  *
- * Hooks are called only for items with a variant, so plain beam search costs one test per hook. A new variant is a file with its table, an
- * entry in search/variants.c and meson.build, and settings; item.h and timestep.h point to its data.
- *
- * A NULL hook does nothing. Hooks that return rill_status fail the run with a negative status. */
+ * Hooks are called only for items with a variant; NULL does nothing. A new variant is a file with its table, an entry in search/variants.c
+ * and meson.build, and settings. */
 #pragma once
 
 #include "timestep.h"

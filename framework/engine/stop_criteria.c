@@ -3,7 +3,7 @@
 
 #include "engine_internal.h"
 
-/* --- lengths ------------------------------------------------------------------------------------------------------ */
+/* --- maximum and minimum lengths ---------------------------------------------------------------------------------- */
 
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input)
 {
@@ -52,7 +52,7 @@ double rill_settings_final_score(const rill_settings *s, double score, int32_t l
     return alpha == 0 ? score : score / pow(length > 0 ? length : 1, alpha);
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- making outputs ----------------------------------------------------------------------------------------------- */
 
 /* Make an output without its hypothesis. end: 1 if it has an end action, or at-limit "end-free" counts one; else 0. */
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
@@ -143,7 +143,7 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
         item_abandon_output(it, stop_candidate_output(it, c, j).final_score);
 }
 
-/* --- limits of a timestep ----------------------------------------------------------------------------------------- */
+/* --- beam width and number of children ---------------------------------------------------------------------------- */
 
 /* merge.c says what each `finish` does. In the last timestep under at-limit "first", live children do not replace ended children. */
 child_quota stop_child_quota(const item *it, int last)
@@ -168,7 +168,7 @@ int32_t stop_beam_width(const item *it, int32_t width)
     return width < max_width ? width : max_width;
 }
 
-/* --- stopping ----------------------------------------------------------------------------------------------------- */
+/* --- when to stop ------------------------------------------------------------------------------------------------- */
 
 /* Returns the best live candidate's final score if it ended now; under "bound-max" with a length penalty > 0, at the length limit. */
 static double best_future_score(const item *it, double best_live)

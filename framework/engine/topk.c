@@ -1,20 +1,12 @@
 /* Selects each live hypothesis's best next actions, with bonuses and masks applied.
  *
- * How many choices to request from the domain:
+ * How many choices to request from the domain: the model's best M + bans + lowered actions + actions kept for constraint banks + 1 contain
+ * every choice, except actions that may rise (those with a bonus, and the end action). These are requested by id, as picks; so is a short
+ * list of allowed actions. A long list of allowed actions or bans becomes a set of legal actions. If only the domain knows which actions
+ * end, all are requested.
  *
- *   - n bans remove at most n of a row's best choices
- *   - negative bonuses and factors above one move actions down; positive bonuses move only the actions they name
- *   - actions assigned to constraint banks are kept beyond the best M
- *   - an end rule or a reward moves only the end action
- *
- * So the model's best M + bans + lowered actions + kept actions + 1 suffice, except for actions that may rise: those with a bonus, and the
- * end action. These are requested by id, as picks, and so is a short list of allowed actions. A long list of allowed actions or bans
- * becomes a set of legal actions; adjacent rows with equal sets share one. If only the domain knows which actions end, all are requested.
- *
- * A row's result does not depend on other rows. One limit: a reward so large that rounding makes scores equal can hide an action with a
- * smaller id.
- *
- * Score, in float: logp times factor, plus bonus, plus the row's reward. */
+ * Score, in float: logp times factor, plus bonus, plus the row's reward. One limit: a reward so large that rounding makes scores equal can
+ * hide an action with a smaller id. */
 #include "topk.h"
 
 #include <float.h>
@@ -29,7 +21,7 @@ enum {
     PART_MAX_CHOICES_TIMED = 1 << 19
 };
 
-/* --- a row's rules ------------------------------------------------------------------------------------------------ */
+/* --- rules of a row ----------------------------------------------------------------------------------------------- */
 
 static int32_t span_find(span s, int32_t action)
 {
@@ -53,7 +45,7 @@ static int may_move_end(const topk *s, const row_rules *r)
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests of choices ------------------------------------------------------------------------------------------ */
 
 static int32_t row_max_choices(const topk *s, const row_rules *r)
 {
@@ -92,7 +84,7 @@ static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
     return n;
 }
 
-/* --- sets --------------------------------------------------------------------------------------------------------- */
+/* --- sets of legal actions ---------------------------------------------------------------------------------------- */
 
 static void set_bit(uint64_t *set, int32_t action, int on)
 {
@@ -146,7 +138,7 @@ static void make_request(topk *s, const topk_sizes *sizes)
     s->request.legal_set = s->row_set;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of the choices ---------------------------------------------------------------------------------------- */
 
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info)
 {
@@ -220,7 +212,7 @@ static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
     CARVE(s->sets, sizes->sets * words);
 }
 
-/* --- checking ----------------------------------------------------------------------------------------------------- */
+/* --- checking the domain's choices -------------------------------------------------------------------------------- */
 
 static int set_error(topk *s, int32_t row, const char *wrong)
 {
@@ -271,7 +263,7 @@ static int read_row(topk *s, int32_t r)
     return s->error == NULL;
 }
 
-/* --- choosing ----------------------------------------------------------------------------------------------------- */
+/* --- choosing the best actions ------------------------------------------------------------------------------------ */
 
 /* Insert a choice into the row's best choices, in rank order. If there are max_count already, the last one is evicted. */
 static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t action, float logp, float score,
@@ -442,7 +434,7 @@ static void choose_row(topk *s, int32_t row, int32_t r)
     choose_from(s, &rules, row, r, picks, 1);
 }
 
-/* --- the call ----------------------------------------------------------------------------------------------------- */
+/* --- calling the domain ------------------------------------------------------------------------------------------- */
 
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows)
 {

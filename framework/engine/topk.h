@@ -1,8 +1,7 @@
 /* Selects each live hypothesis's best next actions (choices), with modifiers applied: bonuses, masks, limits.
  *
  * Per phase: topk_begin(); per part of the rows topk_request_part(), the domain's score(), topk_take_result(). Then merging reads
- * `choices`;
- * `error` is set if any was invalid. Without modifiers `choices` is the domain's own result. Memory is reused. */
+ * `choices`. */
 #pragma once
 
 #include <float.h>
@@ -88,7 +87,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
  * hypotheses may end in this phase. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
-/* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
+/* --- inlined: called for every choice ------------------------------------------------------------------------------- */
 
 /* Slow path of topk_check_choice(). Returns 1 if the choice is valid; 0 on an error, or at RILL_SCORE_DEAD, the end of the row's choices.
  */

@@ -34,7 +34,7 @@ typedef struct footer {
     char magic[MAGIC_BYTES];
 } footer;
 
-/* --- kinds ------------------------------------------------------------------------------------------------------------ */
+/* --- kinds of evidence ------------------------------------------------------------------------------------------------ */
 
 /* FNV-1a hash of the names of all actions, each with its terminating NUL; 0 if no action has a name. */
 static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model *model, int32_t actions)
@@ -75,7 +75,7 @@ static rill_status fail_other_model(rill_context *ctx, const char *path, const c
                      theirs, what, ours);
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------------- */
+/* --- writing a file --------------------------------------------------------------------------------------------------- */
 
 struct rill_evidence_writer {
     rill_context *ctx;
@@ -141,7 +141,7 @@ void rill_evidence_writer_free(rill_evidence_writer *w)
     rill_free(w->ctx, w, sizeof *w);
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------------------- */
+/* --- opening a file --------------------------------------------------------------------------------------------------- */
 
 struct rill_evidence {
     rill_context *ctx;
@@ -241,7 +241,7 @@ rill_status rill_evidence_fits(const rill_evidence *e, const rill_evidence_kind 
     return RILL_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading a record ------------------------------------------------------------------------------------------------- */
 
 static rill_status read_index_entry(const rill_evidence *e, int64_t index, index_entry *out)
 {

@@ -71,7 +71,7 @@ const rill_scorer rill__forced_scorer = {
     .destroy = constraint_destroy,
 };
 
-/* --- the option source -------------------------------------------------------------------------------------------- */
+/* --- option source for forced decoding ---------------------------------------------------------------------------- */
 
 /* Settings with which the search follows the one allowed path to its end. */
 static const char forced_settings[] =

@@ -1,11 +1,8 @@
 /* The scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR Posteriors for
  * Deployment").
  *
- * An input has a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1 to 4, that
- * it completes, and theta_0 in any case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda: the same
- * order.
- *
- * For each m, the extensions of a row's last m - 1 actions are a range of the table (ngrams.h). The four ranges are merged.
+ * An action gains theta_m P for each n-gram of length m, 1 to 4, that it completes (P: posterior, rill/evidence.h), and theta_0 in any
+ * case. Instead of multiplying log-probabilities by lambda as in the paper, the thetas are divided by lambda: the same order.
  *
  * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>
@@ -111,7 +108,7 @@ static rill_status found(void *self, const rill_found *outputs)
     return RILL_AGAIN;
 }
 
-/* --- arguments -------------------------------------------------------------------------------------------------------- */
+/* --- arguments of the scorer ------------------------------------------------------------------------------------------ */
 
 /* Parsed arguments. T, p and r determine the thetas, unless the argument `theta` sets them. */
 typedef struct parameters {
@@ -302,7 +299,7 @@ static double max_bonus(const void *self, double *end)
     return sum > 0 ? sum : 0; /* never negative: a search without evidence adds nothing */
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the scorer ---------------------------------------------------------------------------------------------- */
 
 const rill_scorer rill__lmbr_scorer = {
     .abi_version = RILL_ABI_VERSION,

@@ -90,7 +90,7 @@ rill_status constraint_read(constraint *c, const rill_model *model, const char *
     }
 }
 
-/* --- instances ---------------------------------------------------------------------------------------------------- */
+/* --- instances of the scorers ------------------------------------------------------------------------------------- */
 
 rill_status constraint_create(const rill_scorer *table, rill_context *ctx, const char *arguments, size_t bytes,
                               void **self)
@@ -115,7 +115,7 @@ void constraint_destroy(void *self)
     rill_free(c->ctx, c, c->bytes);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- preparing rows ----------------------------------------------------------------------------------------------- */
 
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {

@@ -1,8 +1,7 @@
 /* Constraints as texts: common functions of the scorers prefix, ban, allow, require, given and trie.
  *
- * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If that fails, inputs that use the constraint are
- * refused;
- * the run goes on. If the domain can neither tokenize nor name actions, phrases are action ids. */
+ * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If that fails, inputs that use the constraint fail alone.
+ * If the domain has no tokenizer, phrases are action ids. */
 #pragma once
 
 #include "internal.h"
@@ -59,7 +58,7 @@ static inline int32_t row_first_action(const rill_scorer_rows *rows, int32_t row
     return rill_model_first_action(rows->model, ctx, rows->text[row], rows->text_length[row]);
 }
 
-/* --- trie_file.c: a file is loaded once for all of its users; rill/constraints.h documents the format --------------------- */
+/* --- tries, shared by their users (trie_file.c); format: rill/constraints.h ----------------------------------------------- */
 
 #define TRIE_MAGIC "rilltrie" /* first bytes of a trie file, without the NUL */
 enum { TRIE_VERSION = 1 };

@@ -14,7 +14,7 @@
 #include "rill/file.h"
 #include "text_constraints.h"
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- building and writing a trie ---------------------------------------------------------------------------------- */
 
 struct rill_trie {
     rill_context *ctx;
@@ -148,7 +148,7 @@ rill_status rill_trie_write(rill_trie *t, rill_status (*write)(void *user, const
     return write(user, t->action, t->nodes * sizeof *t->action);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading a trie ----------------------------------------------------------------------------------------------- */
 
 static rill_status fail_format(const rill_file *file, const char *what)
 {
@@ -208,7 +208,7 @@ static rill_status read_trie(trie **out, const rill_file *file)
     return status;
 }
 
-/* --- sharing ------------------------------------------------------------------------------------------------------ */
+/* --- sharing a loaded trie ---------------------------------------------------------------------------------------- */
 
 static trie *find_trie(const rill_context *first, const struct stat *info, int64_t changed)
 {

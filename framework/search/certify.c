@@ -1,8 +1,8 @@
 /* Certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best of all outputs that the
  * model could produce.
  *
- * U is an upper bound on the final score that an abandoned hypothesis could have reached, B the maximum of an item's U. Outputs with a
- * final score of at least B are certified. The search abandons
+ * U is an upper bound on the final score that an abandoned hypothesis could have reached. Outputs with a final score of at least all U are
+ * certified. The search abandons
  *
  *   - choices that the domain did not return, or that the row's limit cut: at most the parent's score plus the smaller of the last
  *     returned log-probability and log(1 - the sum of the returned probabilities)
@@ -10,8 +10,9 @@
  *   - dropped ended candidates: U is their final score
  *
  * For a live hypothesis, U is the maximum of (s + A(l) - W l) / l^alpha over the final lengths l still possible: s path score, A(l) bound
- * on further bonuses, W word penalty. U grows with s, so the greatest s of a phase suffices. Children that rules forbid are not abandoned.
- * Bounds are rounded up by more than the float error.
+ * on further bonuses, W word penalty. The greatest s of a phase suffices. Bounds are rounded up by more than the float error.
+ *
+ * Under at-limit "open" prefixes of the maximum length are outputs too.
  *
  * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by unreturned probabilities is ours. */
 #include <math.h>
@@ -44,7 +45,7 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
     return RILL_OK;
 }
 
-/* --- upper bounds ------------------------------------------------------------------------------------------------- */
+/* --- upper bounds of scores --------------------------------------------------------------------------------------- */
 
 /* Upper bounds on the sum of all scorers' bonuses. action: of one action, negative if all are penalised; end: of the end action. */
 typedef struct bonus {

@@ -1,8 +1,7 @@
 /* Divides an item's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * A candidate's bank is the number of lexical constraints that it meets (rill_modifiers_divide_banks()). Each bank gets an equal part of
- * the k entries, the last also the remainder: low scores do not crowd out candidates that meet more. Unused entries go to the bank before,
- * from the first to the last. */
+ * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries, so that low scores
+ * do not crowd out candidates that meet more. Unused entries go to the bank before. */
 #include <stdlib.h>
 
 #include "engine_internal.h"

@@ -1,14 +1,11 @@
 /* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a
  * beam form a class. Only the best, the representative, is expanded; its choices serve the class.
  *
- *   accelerated   a child gets the log-probability of the representative's child, and continues its state: parent and state_parent
- *                 (rill_rows) differ
+ *   accelerated   a child gets the log-probability of the representative's child, and continues its state
  *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
  *
  * Hypotheses are equivalent if they have the same key (last action, or a user's function) and the same class of the domain
- * (rill_domain.classify), so the same actions are legal.
- *
- * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first. */
+ * (rill_domain.classify), so the same actions are legal. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
@@ -30,7 +27,7 @@ typedef struct cube_pass {
     int32_t *class_table;
 } cube_pass;
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of an input ------------------------------------------------------------------------------------------- */
 
 static rill_cube item_cube(const rill_engine *e, const timestep *t, int32_t index)
 {
@@ -64,7 +61,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- cube keys of hypotheses -------------------------------------------------------------------------------------- */
 
 /* Set the row's `parent` to its parent's state id; different from state_parent if the parent shares another hypothesis's state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
@@ -124,7 +121,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- equivalence classes ------------------------------------------------------------------------------------------ */
+/* --- classes of equal keys ---------------------------------------------------------------------------------------- */
 
 static size_t hash(int64_t key, int64_t legal)
 {
@@ -261,7 +258,7 @@ static rill_status restrict_rows(timestep *t)
     return RILL_OK;
 }
 
-/* --- the variant -------------------------------------------------------------------------------------------------- */
+/* --- table of the search variant ---------------------------------------------------------------------------------- */
 
 static int has_settings(const rill_settings *s)
 {

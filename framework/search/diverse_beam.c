@@ -1,7 +1,7 @@
 /* Diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
  * The groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` for each earlier group that
- * chose it in this timestep; path scores exclude this penalty. In the first timestep all groups choose from the empty hypothesis.
+ * chose it in this timestep; path scores exclude this penalty.
  *
  * The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
 #include <stdlib.h>
@@ -124,7 +124,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }
 
-/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
+/* --- the first timestep ------------------------------------------------------------------------------------------- */
 
 /* Make a heap of all children of the empty hypothesis, whose choices are in `row`. Returns their number. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
@@ -162,7 +162,7 @@ static void choose_from_root(group_chooser *c, int32_t row)
     }
 }
 
-/* --- all groups --------------------------------------------------------------------------------------------------- */
+/* --- choosing in all groups --------------------------------------------------------------------------------------- */
 
 static int32_t choose_children(timestep *t, const item *it, int32_t row)
 {

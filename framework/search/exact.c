@@ -1,16 +1,13 @@
-/* Exact search: continues after a beam search until the outputs are proven the model's best.
+/* Exact search: continues after a beam search until the outputs are proven the model's best (certify.c).
  *
- * An item whose n_best outputs are not certified (certify.c) restarts at the root. The frontier is the set of prefixes to expand; U bounds
- * the final score of a prefix's continuations, T is the final score of the n_best-th output. Prefixes with U <= T are dropped. Each
- * timestep expands the k prefixes of one length with the highest U. An ended child above T becomes an output, other children enter the
- * frontier. An empty frontier proves the outputs. exact_rows or the memory limit may end the search earlier: outputs are certified as far
- * as proven.
+ * The frontier is the set of prefixes to expand, at first the root. U bounds the final score of a prefix's continuations; T is the final
+ * score of the n_best-th output. Prefixes with U <= T are dropped. Each timestep expands the k prefixes of one length with the highest U.
+ * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
+ * memory) may end the search earlier.
  *
- * An expansion scores only some choices. A copy of the prefix, without state, stays for the rest: the next expansion requests twice as
- * many choices, and skips the first ones.
+ * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest, and requests twice as many.
  *
- * The order depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and
- * scorers' limits do not apply.
+ * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as first bound, and depth first (Stahlberg and Byrne
  * 2019). */
@@ -73,7 +70,7 @@ typedef struct exact_search exact_search;
 
 _Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost_bound.c");
 
-/* --- the frontier ------------------------------------------------------------------------------------------------- */
+/* --- frontier (open set of A*) ------------------------------------------------------------------------------------ */
 
 /* Empty the frontier and the batch; the item's arena frees their hypotheses. Returns 1 if there were any, else 0. */
 static int clear(item *it)
@@ -194,7 +191,7 @@ static int32_t n_first_choices(const rill_engine *e, const item *it)
     return n_choices < e->info.actions ? n_choices : e->info.actions;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- storing outputs ---------------------------------------------------------------------------------------------- */
 
 static int same_path(const hyp_pool *f, int32_t a, int32_t b)
 {
@@ -243,7 +240,7 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
     return RILL_OK;
 }
 
-/* --- children ----------------------------------------------------------------------------------------------------- */
+/* --- adding children ---------------------------------------------------------------------------------------------- */
 
 /* Copy the hypothesis of each row, for the choices that score() does not return. The copy keeps the parent's state alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
@@ -330,7 +327,7 @@ static rill_status before_merge(rill_engine *e, timestep *t, int last)
     return RILL_OK;
 }
 
-/* --- the batch ---------------------------------------------------------------------------------------------------- */
+/* --- choosing the batch ------------------------------------------------------------------------------------------- */
 
 /* Drop frontier entries whose bound is not above the threshold, if new outputs have raised it. */
 static void discard_below_threshold(rill_engine *e, item *it)
@@ -411,7 +408,7 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
     return RILL_OK;
 }
 
-/* --- start and end ------------------------------------------------------------------------------------------------ */
+/* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
 /* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of the beam search's and that of the
  * prefixes left in the frontier. */

@@ -1,13 +1,11 @@
 /* Attention: softmax of scores, then the weighted sum of values; and paths to the root of the hypothesis tree.
  *
- * The kernels are memory-bound: each head of a row reads its keys and values once. Partition:
- *   chunk    CHUNK rows of keys and values. Its partial result: largest score, sum of exponentials, weighted sum of values
- *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each. Each group has a running softmax; groups
- *            are merged at the end
- *   wide     wider heads, additive scores, other value widths: one block per chunk. Its warps share the rows for scores, then its
- *            threads the columns of values
- * A kernel loops over all chunks of a head. If heads are few, each warp or block writes one chunk's partial result to `part`, and a second
- * kernel merges them in the same order, with the same bits.
+ * Each head of a row reads its keys and values once: the kernels are memory-bound. Partition:
+ *   chunk    CHUNK rows of keys and values. Partial result: largest score, sum of exponentials, weighted sum of values
+ *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each, with a running softmax per group
+ *   wide     other heads: one block per chunk. Its warps share the rows for scores, then its threads the columns of values
+ * A kernel loops over all chunks of a head. If heads are few, each warp or block computes one chunk, and a second kernel merges the
+ * chunks, with the same bits.
  *
  * Lane i holds floats 4 i .. 4 i + 3 of a row at any load width, so results do not depend on alignment. */
 #include "rows.cuh"
@@ -22,7 +20,7 @@ enum {
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
+/* --- following paths of hypotheses -------------------------------------------------------------------------------- */
 
 /* One thread walks one path, and each step depends on the previous one. Small blocks spread the walks over the GPU. */
 __global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
@@ -92,7 +90,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
     return c;
 }
 
-/* --- inputs of kernels -------------------------------------------------------------------------------------------- */
+/* --- arguments of the kernels ------------------------------------------------------------------------------------- */
 
 struct attend_work {
     gpu_attend a;
@@ -222,7 +220,7 @@ __device__ static inline float *head_part(const attend_work &w, int32_t unit, in
     return w.a.part + ((size_t)unit * (size_t)w.chunks + (size_t)chunk) * part_floats(w.a.value_width);
 }
 
-/* --- narrow heads ------------------------------------------------------------------------------------------------- */
+/* --- kernel for narrow heads -------------------------------------------------------------------------------------- */
 
 enum { ROWS_IN_FLIGHT = 4 }; /* rows that a group of lanes loads at once */
 
@@ -342,7 +340,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
     }
 }
 
-/* --- wide heads --------------------------------------------------------------------------------------------------- */
+/* --- kernel for wide heads ---------------------------------------------------------------------------------------- */
 
 __device__ static inline float warp_sum(float x)
 {
@@ -486,7 +484,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu
     }
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launching the kernels ---------------------------------------------------------------------------------------- */
 
 static int64_t max_split_units(int narrow)
 {

@@ -1,15 +1,15 @@
 /* Captures runs as CUDA graphs and replays them: cheaper for the host than launching each kernel.
  *
- * A captured graph contains addresses and sizes, so only runs with the same memory layout replay it. Row counts are rounded, so layouts
- * recur; kernels read the actual count on the device. Encoder runs are not captured: their lengths hardly recur.
+ * A graph contains addresses and sizes, so only runs with the same memory layout replay it. Row counts are rounded, so layouts recur;
+ * kernels read the actual count. Encoder runs and copies are not captured.
  *
- * Copies are not captured, since replaying one of freed memory fails. Invariant: two runs of one key enqueue the same work. */
+ * Invariant: two runs of one key enqueue the same work. */
 #include "executor.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* --- which runs --------------------------------------------------------------------------------------------------- */
+/* --- runs that are captured --------------------------------------------------------------------------------------- */
 
 int cuda_can_capture(const cuda_run *r)
 {
@@ -24,7 +24,7 @@ size_t cuda_round_up(const cuda_run *r, size_t n)
     return (n + unit - 1) / unit * unit;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys of captured runs ---------------------------------------------------------------------------------------- */
 
 typedef struct run_key {
     int64_t *numbers; /* NULL while counting the numbers */
@@ -70,7 +70,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < network->n_subsets; i++) add_address(k, cuda->subset[i].ids.base);
 }
 
-/* --- captures ----------------------------------------------------------------------------------------------------- */
+/* --- the captured runs -------------------------------------------------------------------------------------------- */
 
 static void free_capture(const rill_session *s, cuda_capture *g)
 {

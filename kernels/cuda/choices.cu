@@ -1,12 +1,11 @@
 /* Top-M symbols of rows, and log-probabilities of requested symbols.
  *
- * A 64-bit key orders the symbols of a row, by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
- * rejects most others.
+ * A 64-bit key orders symbols by value, then by smaller symbol. Each warp keeps its best keys in registers.
  *
- * Different logits x may round to the same log-probability, and log_norm is known only at the end. So the top M + 1 are found by x, and
- * the row is read again if the last two tie.
+ * Different logits may round to the same log-probability, known only at the end. So the top M + 1 logits are found, and the row is read
+ * again if the last two tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them with the same bits.
+ * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them, with the same bits.
  * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
@@ -30,7 +29,7 @@ typedef struct best_call {
     symbols_total *total;  /* [rows, parts] log-sum-exp of each part */
 } best_call;
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- sort keys ---------------------------------------------------------------------------------------------------- */
 
 /* Map a float to an integer so that larger floats have larger integers. No number maps to 0, which stands for "no symbol". */
 __device__ static inline uint32_t best_order(float x)
@@ -293,7 +292,7 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
     for (int w = 1; w < warps && warp == 0; w++) best_merge_list<N>(kept.key, m.list + w * N * GPU_WARP, N * GPU_WARP);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- writing the best choices ------------------------------------------------------------------------------------- */
 
 /* Whether the top M by log-probability may differ from the top M by x. Called by a whole warp.
  * Rounding is monotonic, so they differ only if log-probabilities M and M + 1 tie but their x differ: ties go to the smaller symbol. No
@@ -442,7 +441,7 @@ template <int N> __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) be
     best_finish<N>(c, s, r, m, kept, symbols_merge_warp(t));
 }
 
-/* --- large M ------------------------------------------------------------------------------------------------------ */
+/* --- many choices per row ----------------------------------------------------------------------------------------- */
 
 enum {
     MANY_DIGIT = 11, /* bits per radix pass: the first takes the sign, the exponent and two more */
@@ -568,7 +567,7 @@ __global__ static void __launch_bounds__(MANY_THREADS, 1) best_many(many_call c)
     if (threadIdx.x == 0) c.a.count[r] = n;
 }
 
-/* --- picks -------------------------------------------------------------------------------------------------------- */
+/* --- scores of given actions -------------------------------------------------------------------------------------- */
 
 typedef struct picks_call {
     gpu_picks a;
@@ -591,7 +590,7 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     c.a.logp[i] = logp;
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launching the kernels ---------------------------------------------------------------------------------------- */
 
 static int32_t row_parts(int32_t symbols)
 {

@@ -1,8 +1,8 @@
 /* The subset of CUDA that kernels use.
  *
- * Tests compile the kernels for the host (tests/cuda/cuda_host.h), with a block's threads as fibres. So kernels use no inline PTX, mma,
- * clusters, grid-wide barriers or __activemask, and all threads of the mask call shuffles and __syncwarp. Shared memory comes from
- * gpu_shared(), sized at the launch. A kernel has one argument, a struct by value.
+ * Tests compile the kernels for the host (tests/cuda/cuda_host.h), with a block's threads as fibres: no inline PTX, mma, clusters,
+ * grid-wide barriers or __activemask; all threads of the mask call shuffles and __syncwarp. A kernel has one argument, a struct by value.
+ * Shared memory comes from gpu_shared().
  *
  *     __global__ static void work(gpu_copy a) { ... }
  *     GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);

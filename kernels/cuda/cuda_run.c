@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- layout of a run's memory ------------------------------------------------------------------------------------- */
 
 /* Lay out, in one allocation, the run's arrays that only the host uses. The graph and the number of rows give their sizes. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
@@ -102,7 +102,7 @@ static rill_status lay_out(cuda_run *r)
     return status == RILL_OK ? lay_out_pinned(r) : status;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- copying input columns ---------------------------------------------------------------------------------------- */
 
 static void copy_columns(cuda_run *r)
 {
@@ -273,7 +273,7 @@ static rill_status lay_out_device(cuda_run *r)
     return RILL_OK;
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- running a graph ---------------------------------------------------------------------------------------------- */
 
 static rill_status sync_run(const cuda_run *r)
 {

@@ -206,7 +206,7 @@ static inline gpu_type cuda_gpu_type(rill_weight_type type)
     return type == RILL_WEIGHT_BF16 ? GPU_BF16 : type == RILL_WEIGHT_F16 ? GPU_F16 : GPU_F32;
 }
 
-/* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
+/* --- defined in module.c, memory.c ---------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
 rill_status cuda_grow_region(const rill_session *session, gpu_region *region, size_t bytes, const char *what);
@@ -222,7 +222,7 @@ rill_status cuda_set_subset(rill_session *session, size_t idx, int32_t slot);
 /* Grow pinned memory to `bytes`; contents are lost. */
 rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t *capacity, size_t bytes);
 
-/* --- streams.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in streams.c -------------------------------------------------------------------------------------------- */
 
 /* Find the graphs whose runs are slot updates (encoders), and set their cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
@@ -241,12 +241,12 @@ void cuda_end_run(cuda_run *r);
 rill_status cuda_finish_frame(rill_session *session, cuda_frame *frame);
 rill_status cuda_collect(rill_session *session, int32_t group);
 
-/* --- memory_bound.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in memory_bound.c ------------------------------------------------------------------------------------------- */
 
 /* A member of dev_backend. */
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *bytes);
 
-/* --- cuda_run.c --------------------------------------------------------------------------------------------------- */
+/* --- defined in cuda_run.c ---------------------------------------------------------------------------------------- */
 
 rill_status cuda_run_program(rill_session *session, const dev_graph *graph, const rill_run_arguments *arguments);
 
@@ -287,7 +287,7 @@ static inline void *cuda_alloc_back(cuda_run *r, size_t count, size_t size)
     return cuda_alloc(r, &r->back_end, count, size);
 }
 
-/* --- capture.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in capture.c ------------------------------------------------------------------------------------------- */
 
 /* Whether a run may be captured as a CUDA graph, because its launches depend only on row counts, which recur. */
 int cuda_can_capture(const cuda_run *r);
@@ -300,7 +300,7 @@ rill_status cuda_run_directly(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *)
 void cuda_captures_free(rill_session *session);
 void cuda_graph_runs(const rill_session *session, rill_graph_runs *out); /* a member of dev_backend */
 
-/* --- guards.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in guards.c -------------------------------------------------------------------------------------------- */
 
 /* Whether the environment asks for guards, RILL_CUDA_GUARDS. For tests: a run then waits for the device. */
 int cuda_are_guards_wanted(void);
@@ -311,7 +311,7 @@ size_t cuda_max_work_guards(const cuda_run *r);
 rill_status cuda_fill_guards(cuda_run *r);
 rill_status cuda_check_guards(const cuda_run *r);
 
-/* --- index.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in index.c ------------------------------------------------------------------------------------------- */
 
 /* Whether an index depends on a column that the run itself writes. */
 int cuda_is_written(const dev_graph *graph, int32_t index);
@@ -320,7 +320,7 @@ void cuda_make_indices(cuda_run *r);
 /* Enqueue the computation of an index, unless done. Enqueue the operations that write its columns first. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
-/* --- fuse.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in fuse.c -------------------------------------------------------------------------------------------- */
 
 /* Decide how operations are launched, for all graphs of a network. The network records failures. */
 void cuda_fuse(rill_network *network);
@@ -334,7 +334,7 @@ static inline const cuda_fused_op *cuda_get_fused_op(const cuda_run *r, const de
 /* Bytes per row that the fused operation moves, minus those of the unfused operation in fp32. Mostly negative. */
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
 
-/* --- ops.c -------------------------------------------------------------------------------------------------------- */
+/* --- defined in ops.c --------------------------------------------------------------------------------------------- */
 
 gpu_rows cuda_rows(const cuda_run *r, rill_index_space space);
 const int32_t *cuda_index(cuda_run *r, int32_t index);
@@ -347,13 +347,13 @@ void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number);
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2);
 
-/* --- scan.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in scan.c -------------------------------------------------------------------------------------------- */
 
 size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs);
 void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *scan);
 void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
-/* --- selection.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in selection.c ----------------------------------------------------------------------------------------- */
 
 /* Bytes of: legal sets to upload; results to download, without columns; an operation's device working memory. */
 size_t cuda_legal_bytes(const cuda_run *r);

@@ -1,15 +1,14 @@
-/* Fusion: fewer launches for a graph, decided when the network is finished.
+/* Fusion: fewer launches for a graph.
  *
- * A GEMM with an addition or ReLU is one cuBLASLt launch. bf16 and fp16 inputs of GEMMs are rounded by the operation that writes them;
- * without other readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
+ * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds it; without other
+ * readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
  *
- * Swish, tanh, exact GELU and writes to scattered rows are separate launches: cuBLASLt lacks them. Graphs are straight-line code, so a
- * value read is the last one written. */
+ * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: separate launches. */
 #include "executor.h"
 
 #include <string.h>
 
-/* --- operands ----------------------------------------------------------------------------------------------------- */
+/* --- types of operands -------------------------------------------------------------------------------------------- */
 
 /* Whether row r of an operand is row r of a tensor. */
 static int is_dense(const dev_operand *o)
@@ -41,7 +40,7 @@ static int32_t output_tensor(const dev_graph *p, const dev_op *op)
     return width > 0 && is_dense(out) && p->tensor[out->element].width == width ? out->element : -1;
 }
 
-/* --- rounding ----------------------------------------------------------------------------------------------------- */
+/* --- rounding to half precision ----------------------------------------------------------------------------------- */
 
 /* The type in which a GEMM reads its input A, if A is a whole tensor; GPU_F32 for all other operands and operations. */
 static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const dev_op *op, size_t view)
@@ -82,7 +81,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
     if (fused->rounded_bytes[v->buffer] < bytes) fused->rounded_bytes[v->buffer] = bytes;
 }
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- fusing products ---------------------------------------------------------------------------------------------- */
 
 /* Whether cuBLASLt can read or write n floats of each row in place. It overwrites padding columns, and needs 16-byte
  * alignment. */
@@ -175,7 +174,7 @@ static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m
         }
 }
 
-/* --- all graphs --------------------------------------------------------------------------------------------------- */
+/* --- fusing all graphs -------------------------------------------------------------------------------------------- */
 
 static void fuse_program(rill_network *network, cuda_network *cuda, const dev_graph *p, cuda_fused_graph *fused)
 {

@@ -200,7 +200,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
     cudaFreeHost(memory);
 }
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- streams and launches ----------------------------------------------------------------------------------------- */
 
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {

@@ -62,7 +62,7 @@ void gpu_free(gpu_device *device, gpu_region *region);
 void *gpu_pinned_alloc(gpu_device *device, size_t bytes);
 void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- streams and copies ------------------------------------------------------------------------------------------- */
 
 /* Returns 0, or -1 with a reason. */
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES]);
@@ -102,7 +102,7 @@ int32_t gpu_group_rows(const gpu_device *device);
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
 uint64_t gpu_launch_count(const gpu_stream *cu_stream);
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- matrix products ---------------------------------------------------------------------------------------------- */
 
 typedef enum gpu_type { GPU_F32, GPU_BF16, GPU_F16 } gpu_type;
 
@@ -112,8 +112,7 @@ static inline size_t gpu_type_bytes(gpu_type type)
 }
 
 /* n x k weights in device memory, row-major, contiguous. Each range of row counts has a GEMM algorithm, all with one order of sums.
- * `fast`:
- * the fastest algorithm per row count. */
+ * `fast`: the fastest algorithm per row count. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;

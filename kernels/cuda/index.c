@@ -3,7 +3,7 @@
  * Indices known when a run starts are uploaded. Indices of columns that the run writes are computed on the device, on first use. */
 #include "executor.h"
 
-/* --- written indices ---------------------------------------------------------------------------------------------- */
+/* --- indices that a graph computes -------------------------------------------------------------------------------- */
 
 int cuda_is_written(const dev_graph *p, int32_t index)
 {
@@ -17,7 +17,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
     }
 }
 
-/* --- on the host -------------------------------------------------------------------------------------------------- */
+/* --- indices made on the host ------------------------------------------------------------------------------------- */
 
 /* Return the number of the column entry that the index reads for row `row` of its index space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
@@ -57,7 +57,7 @@ void cuda_make_indices(cuda_run *r)
     }
 }
 
-/* --- on the device ------------------------------------------------------------------------------------------------ */
+/* --- indices made on the device ----------------------------------------------------------------------------------- */
 
 /* An index into a ragged table: a slot's first row plus a token's number. args->out holds the part that the host knows. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)

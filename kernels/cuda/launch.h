@@ -78,7 +78,7 @@ typedef struct gpu_row_call {
 RILL_ROW_OPERATIONS(RILL_ENTRY)
 #undef RILL_ENTRY
 
-/* --- lists.cu: vocabulary subsets of slots ------------------------------------------------------------------------ */
+/* --- lists.cu: vocabulary subsets of inputs ----------------------------------------------------------------------- */
 
 /* Vocabulary subsets, concatenated: slot s has ids[first[s] + i], i < length[s], ascending. */
 typedef struct gpu_subsets {
@@ -110,7 +110,7 @@ typedef struct gpu_subset_product {
 } gpu_subset_product;
 void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *args);
 
-/* --- attention.cu ------------------------------------------------------------------------------------------------- */
+/* --- defined in attention.cu -------------------------------------------------------------------------------------- */
 
 /* Paths from the root to each row's node (hypothesis state): entry[first[r] + t], t < length[r]. With `parent` the nodes are new, and
  * node_parent[node] = parent is stored. */
@@ -159,7 +159,7 @@ static inline int gpu_attend_is_narrow(size_t width, size_t value_width, int add
  * rows and length. */
 size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
 
-/* --- choices.cu --------------------------------------------------------------------------------------------------- */
+/* --- defined in choices.cu ---------------------------------------------------------------------------------------- */
 
 /* Log-softmax and top-M of each row, as rill_best of kernels.h, in fp32.
  *   x(v) = (logits(v) + bias(v)) + add(v)

@@ -96,7 +96,7 @@ rill_status cuda_read_rows(const rill_session *s, size_t idx, size_t first, size
     return status;
 }
 
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- vocabulary subsets ------------------------------------------------------------------------------------------- */
 
 static rill_status grow_slots(rill_session *s, cuda_subsets *l)
 {

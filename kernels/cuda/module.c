@@ -12,7 +12,7 @@
 
 enum { STAGING = 4 << 20, ALIGNED = 256 }; /* bytes of the upload buffer; alignment of weights */
 
-/* --- failures ----------------------------------------------------------------------------------------------------- */
+/* --- reporting failures ------------------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
 {
@@ -34,7 +34,7 @@ rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t b
                : rill_fail(s->ctx, RILL_ERR_MEMORY, "%s: %zu bytes for %s", memory_error(failure), bytes, what);
 }
 
-/* --- the device --------------------------------------------------------------------------------------------------- */
+/* --- opening the GPU ---------------------------------------------------------------------------------------------- */
 
 /* GPU number in a device name, after the colon; 0 without a colon, -1 if invalid. */
 static int device_number(const char *name)
@@ -250,7 +250,7 @@ static void finish_cuda_network(rill_network *network)
     if (cuda != NULL) close_upload(network, cuda);
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the backend ----------------------------------------------------------------------------------------- */
 
 static rill_status no_limits(const rill_session *session, rill_limits *out)
 {

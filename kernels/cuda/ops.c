@@ -54,7 +54,7 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
                          .length = cuda_device_ptr(r, r->subset_length[idx])};
 }
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- matrix products ---------------------------------------------------------------------------------------------- */
 
 /* The copy of a tensor's rows that GEMMs read, rounded to bf16 or fp16. */
 static void *rounded_rows(const cuda_run *r, const dev_operand *o)
@@ -221,7 +221,7 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
     gpu_run_attend(r->cu_stream, &args);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- operations on rows ------------------------------------------------------------------------------------------- */
 
 static void row_operation(cuda_run *r, const dev_op *op)
 {
@@ -252,7 +252,7 @@ static void mask(cuda_run *r, const dev_op *op)
     if (r->host_run.max_subset[op->as.mask.vocab_subset] > 0) gpu_run_mask(r->cu_stream, &args);
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- enqueuing an operation --------------------------------------------------------------------------------------- */
 
 void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number)
 {

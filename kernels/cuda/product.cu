@@ -87,7 +87,7 @@ static cublasStatus_t multiply(cublasLtHandle_t handle, const gpu_product *p, co
                           product.add, &s.add, p->c, &s.c, algo, work, work_bytes, stream);
 }
 
-/* --- proposals ---------------------------------------------------------------------------------------------------- */
+/* --- algorithms that cuBLASLt proposes ---------------------------------------------------------------------------- */
 
 /* Returns whether cuBLASLt describes the algorithm. */
 static bool get_facts(const cublasLtMatmulAlgo_t *algo, gpu_algo_facts *facts)
@@ -147,7 +147,7 @@ int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_
     return matrix->fast ? 0 : gpu_choose_by_trial(device, matrix, why);
 }
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- running products --------------------------------------------------------------------------------------------- */
 
 int gpu_stream_reserve_fast(gpu_stream *cu_stream)
 {

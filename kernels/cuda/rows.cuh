@@ -7,7 +7,7 @@
 #include "cuda.cuh"
 #include "half.h"
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- activation functions ----------------------------------------------------------------------------------------- */
 
 __device__ static inline float gpu_sigmoid(float x)
 {
@@ -61,7 +61,7 @@ __device__ static inline float gpu_activated(rill_activation activation, float x
     return x;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- vector loads and stores -------------------------------------------------------------------------------------- */
 
 template <int N>
 struct __align__(4 * N) gpu_piece {
@@ -122,7 +122,7 @@ static inline bool gpu_aligned(const gpu_row_call &call)
     return aligned;
 }
 
-/* --- tiles -------------------------------------------------------------------------------------------------------- */
+/* --- tiles of rows ------------------------------------------------------------------------------------------------ */
 
 enum { GPU_TILE = 256, GPU_TILE_SHIFT = 8 };
 

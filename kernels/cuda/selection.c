@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
+/* --- memory sizes ------------------------------------------------------------------------------------------------- */
 
 static int has_legal_sets(const rill_selection *s)
 {
@@ -67,7 +67,7 @@ size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
            gpu_best_work_bytes((int32_t)rows, (int32_t)op_symbols(r, op), (int32_t)op_max_choices(r, op));
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- copying requests to the GPU ---------------------------------------------------------------------------------- */
 
 void cuda_make_legal(cuda_run *r)
 {
@@ -154,7 +154,7 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
     make_picks(r, op, s);
 }
 
-/* --- enqueuing ---------------------------------------------------------------------------------------------------- */
+/* --- enqueuing the kernels ---------------------------------------------------------------------------------------- */
 
 /* Write each row's best symbol to the operation's tag_column: directly if the rows are the column's, else by a scatter. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
@@ -244,7 +244,7 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
     enqueue_choices(r, s, &best);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- delivering the results --------------------------------------------------------------------------------------- */
 
 static void deliver_choices(const cuda_run *r, const dev_op *op, const cuda_selection *s)
 {

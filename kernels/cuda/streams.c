@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* --- which graphs ------------------------------------------------------------------------------------------------- */
+/* --- graphs that fill tables -------------------------------------------------------------------------------------- */
 
 /* Find whether a graph writes tables of inputs (*fills: its runs are slot updates), and whether it uses hypothesis states (*nodes). */
 static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
@@ -78,7 +78,7 @@ void cuda_streams_close(rill_session *s)
     rill_free(s->ctx, cuda->frame, (frames + 1) * sizeof *cuda->frame);
 }
 
-/* --- outside runs ------------------------------------------------------------------------------------------------- */
+/* --- updates between runs ----------------------------------------------------------------------------------------- */
 
 static void record_fill(cuda_session *cuda)
 {
@@ -142,7 +142,7 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
     return status;
 }
 
-/* --- slots -------------------------------------------------------------------------------------------------------- */
+/* --- order of work on an input's rows ----------------------------------------------------------------------------- */
 
 /* A visit of all slots of a run: stores `fill` as each slot's last update, or, if `fill` is 0, finds the highest one, `last`. */
 typedef struct slot_visit {
@@ -186,7 +186,7 @@ static void visit_slots(slot_visit *v)
     }
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order between streams ---------------------------------------------------------------------------------------- */
 
 static int is_fill_run(const cuda_run *r)
 {
@@ -220,7 +220,7 @@ void cuda_end_run(cuda_run *r)
     visit_slots(&v);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- collecting results ------------------------------------------------------------------------------------------- */
 
 rill_status cuda_finish_frame(rill_session *s, cuda_frame *f)
 {

@@ -27,7 +27,7 @@ int gpu_is_plain(const gpu_matrix *m, int32_t range)
     return memcmp(m->algo[range], none, sizeof none) == 0;
 }
 
-/* --- families ----------------------------------------------------------------------------------------------------- */
+/* --- families of algorithms --------------------------------------------------------------------------------------- */
 
 /* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757). CUDA-core kernels for
  * small sizes divide K. Trials decide about others. */
@@ -54,7 +54,7 @@ int gpu_may_split_k(const gpu_matrix *m)
     return m->fast && m->k % 128 == 0;
 }
 
-/* --- the plain kernel --------------------------------------------------------------------------------------------- */
+/* --- reference kernel --------------------------------------------------------------------------------------------- */
 
 enum { TILE = 16 };
 
@@ -109,7 +109,7 @@ void gpu_multiply_plainly(gpu_stream *cu_stream, const gpu_product *p)
     }
 }
 
-/* --- trials ------------------------------------------------------------------------------------------------------- */
+/* --- trying an algorithm ------------------------------------------------------------------------------------------ */
 
 /* Input rows to try algorithms with. An algorithm's outputs are compared with those of the reference algorithm. */
 struct trial {
@@ -251,7 +251,7 @@ static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add
     return gpu_stream_sync(t->stream, why) == 0 && *t->differences_host == 0;
 }
 
-/* --- the choice --------------------------------------------------------------------------------------------------- */
+/* --- choosing an algorithm ---------------------------------------------------------------------------------------- */
 
 /* Choose the first candidate that is bit-identical to the reference. With new_reference, the reference is the
  * candidate's own result for all rows. */

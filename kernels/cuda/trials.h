@@ -39,7 +39,7 @@ int gpu_is_plain(const gpu_matrix *matrix, int32_t range);
 /* As gpu_run_product(), by rill's own kernel: one sum per element, in the order of k. */
 void gpu_multiply_plainly(gpu_stream *cu_stream, const gpu_product *args);
 
-/* --- given by product.cu ------------------------------------------------------------------------------------------ */
+/* --- defined in product.cu ---------------------------------------------------------------------------------------- */
 
 enum { GPU_CANDIDATES = 8 };
 /* Algorithms for products of this many rows, likely the fastest first. Returns how many. */

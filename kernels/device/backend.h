@@ -1,10 +1,9 @@
 /* The functions that a device implements, and its data: networks with graphs, sessions with slots, rows of a run.
  *
- * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend (the CPU, cpu.h, or a module such
- * as CUDA) owns the memory of weights and tables, and runs graphs; its own data is in the `data` members.
+ * A backend (the CPU, cpu.h, or a module such as CUDA) owns the memory of weights and tables, and runs graphs. The library does the rest:
+ * checking networks, slots, vocabulary subsets, profiles.
  *
- * An operand is a tensor, table or constant with an `index`: for each row of the operation, the operand's row. Handle h is element h - 1
- * of its array; index space 0 is RILL_ROWS. */
+ * Handle h is element h - 1 of its array; index space 0 is RILL_ROWS. */
 #pragma once
 
 #include "kernels.h"
@@ -30,7 +29,7 @@ static inline size_t dev_lines(size_t bytes)
 
 struct dev_graph;
 
-/* --- what a device implements ------------------------------------------------------------------------------------- */
+/* --- interface of a backend --------------------------------------------------------------------------------------- */
 
 typedef struct dev_backend {
     uint32_t abi; /* DEV_ABI (device_abi.h) of the headers that the backend was built with */

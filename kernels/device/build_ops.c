@@ -3,7 +3,7 @@
 
 #include "backend.h"
 
-/* --- the lists ---------------------------------------------------------------------------------------------------- */
+/* --- descriptions of operations ----------------------------------------------------------------------------------- */
 
 typedef struct operand_info {
     const char *name;
@@ -54,7 +54,7 @@ rill_vocab_subset dev_op_subset(const dev_op *op)
     }
 }
 
-/* --- beginning ---------------------------------------------------------------------------------------------------- */
+/* --- beginning an operation --------------------------------------------------------------------------------------- */
 
 /* Append an operation to a graph, with a copy of its description. Returns 0 if the network has failed. */
 static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
@@ -95,7 +95,7 @@ static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_sub
     return b->network->status == RILL_OK ? &b->network->subset[subset - 1] : NULL;
 }
 
-/* --- operands ----------------------------------------------------------------------------------------------------- */
+/* --- checking operands -------------------------------------------------------------------------------------------- */
 
 /* Return the constant of a handle; NULL if the handle is 0 (none) or invalid. `what` names it in the message. */
 static const dev_constant *check_constant(const dev_builder *b, rill_constant constant, const char *what)
@@ -448,7 +448,7 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
     b.graph->has_watched |= op->watched_heads > 0;
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choosing actions --------------------------------------------------------------------------------------------- */
 
 void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op)
 {

@@ -1,8 +1,7 @@
 /* The CPU as a device: weights, table rows, and the partition of a run's rows.
  *
- * One thread computes a span of rows, block by block. A block's tensors take about half of the L2 cache if the weights fit there, else a
- * few
- * megabytes: each block rereads the weights. With too few rows, threads divide each operation instead.
+ * A thread computes a span of rows, block by block. A block's tensors take about half of the L2 cache if the weights fit there, else a few
+ * megabytes, because each block rereads the weights. With few rows, threads divide each operation instead.
  *
  * Invariant: the partition does not change results. */
 #include <stdio.h>
@@ -31,7 +30,7 @@ enum {
     MIN_FAR_ROWS = 64    /* minimum rows or source tokens of a span if each span reads large weights again */
 };
 
-/* --- the device --------------------------------------------------------------------------------------------------- */
+/* --- opening the CPU ---------------------------------------------------------------------------------------------- */
 
 static rill_status open_device(rill_device *device, const char *name)
 {
@@ -200,7 +199,7 @@ static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
     return RILL_OK;
 }
 
-/* --- partition ---------------------------------------------------------------------------------------------------- */
+/* --- splitting a run into blocks ---------------------------------------------------------------------------------- */
 
 static size_t min_of_two(size_t a, size_t b)
 {
@@ -269,7 +268,7 @@ static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, 
     }
 }
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- layout of a run's memory ------------------------------------------------------------------------------------- */
 
 /* Carve all arrays of the run out of one allocation. */
 static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
@@ -313,7 +312,7 @@ static rill_status lay_out_blocks(cpu_run *r)
     return status;
 }
 
-/* --- spans -------------------------------------------------------------------------------------------------------- */
+/* --- running a span of operations --------------------------------------------------------------------------------- */
 
 /* Prefetch the encoder states that the next graph's attention will read. The processor cannot predict attention's
  * jumps between slots. */
@@ -362,7 +361,7 @@ static void run_span(void *call, size_t span)
     atomic_flag_clear_explicit(&r->cpu->scratch_busy[thread], memory_order_release);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- running a graph ---------------------------------------------------------------------------------------------- */
 
 static rill_status prepare_run(cpu_run *r)
 {
@@ -419,7 +418,7 @@ static rill_status measure_limits(const rill_session *s, rill_limits *out)
     return RILL_OK;
 }
 
-/* --- the backend -------------------------------------------------------------------------------------------------- */
+/* --- table of the backend ----------------------------------------------------------------------------------------- */
 
 const dev_backend dev_cpu = {.abi = DEV_ABI,
                              .open = open_device,

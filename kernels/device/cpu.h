@@ -56,7 +56,7 @@ typedef struct cpu_block {
     size_t thread; /* number of the scratch memory that the block uses, and of the profile's counters */
 } cpu_block;
 
-/* --- what a block's operations read and use ----------------------------------------------------------------------- */
+/* --- memory of a block's operations ------------------------------------------------------------------------------- */
 
 /* Return the rows of an operand in a block, in the form that kernels take. */
 static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
@@ -130,7 +130,7 @@ static inline size_t cpu_count_same_slot(const int32_t *slot, size_t r, size_t r
     return n;
 }
 
-/* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in cpu_ops.c ----------------------------------------------------------------------------------------- */
 
 /* Return the bytes that an operation on one block needs: for its GEMMs (cpu_gemm_bytes), and for its other working memory
  * (cpu_op_work_bytes). */
@@ -138,7 +138,7 @@ size_t cpu_gemm_bytes(const cpu_run *run, const dev_op *op);
 size_t cpu_op_work_bytes(const cpu_run *run, const dev_op *op, size_t number);
 void cpu_op_run(cpu_block *b, const dev_op *op);
 
-/* --- cpu_choices.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in cpu_choices.c ------------------------------------------------------------------------------------- */
 
 size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
 void cpu_best(cpu_block *b, const dev_op *op);

@@ -6,7 +6,7 @@
 
 #include "cpu.h"
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
+/* --- rows computed together --------------------------------------------------------------------------------------- */
 
 /* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same vocabulary subset. */
 typedef struct cpu_group {
@@ -23,7 +23,7 @@ typedef struct cpu_group {
 /* Return the log-probability of symbol v in row r of the group. With a vocabulary subset, v is a position in it. */
 typedef float (*logp_fn)(const void *call, size_t r, size_t v);
 
-/* --- legal sets --------------------------------------------------------------------------------------------------- */
+/* --- sets of legal actions ---------------------------------------------------------------------------------------- */
 
 static size_t bitset_words(size_t symbols)
 {
@@ -110,7 +110,7 @@ static void set_group_legal(const cpu_group *g, size_t *used, rill_best *best)
     best->ld_legal = words;
 }
 
-/* --- picks -------------------------------------------------------------------------------------------------------- */
+/* --- scores of given actions -------------------------------------------------------------------------------------- */
 
 /* Return the symbol that an action stands for (with a vocabulary subset, its position there); -1: the action is not among the symbols. */
 static int32_t action_symbol(const cpu_group *g, int32_t action)
@@ -145,7 +145,7 @@ static float symbol_logp(const void *call, size_t r, size_t v)
     return x == -INFINITY && !isnan(best->log_norm[r]) ? x : x - best->log_norm[r];
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- writing tags ------------------------------------------------------------------------------------------------- */
 
 /* Write the best symbol of each row to the operation's tag_column. A row without choices, because of NaN, gets first_action. */
 static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
@@ -162,7 +162,7 @@ static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
         to[dev_host_row(&g->b->d, g->space, g->first + r)] = g->first_action + (best->counts[r] > 0 ? best->ids[r] : 0);
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- writing the best choices ------------------------------------------------------------------------------------- */
 
 static int is_in_run_order(const cpu_group *g)
 {

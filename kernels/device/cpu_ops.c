@@ -4,7 +4,7 @@
 
 #include "cpu.h"
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- matrix products ---------------------------------------------------------------------------------------------- */
 
 size_t cpu_gemm_bytes(const cpu_run *r, const dev_op *op)
 {
@@ -148,7 +148,7 @@ static void attend(cpu_block *b, const dev_op *op)
     }
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- operations on rows ------------------------------------------------------------------------------------------- */
 
 /* Run a row operation: pass all of its operands to its kernel. */
 static void run_row_op(cpu_block *b, const dev_op *op)
@@ -174,7 +174,7 @@ static void mask(cpu_block *b, const dev_op *op)
     }
 }
 
-/* --- scans -------------------------------------------------------------------------------------------------------- */
+/* --- recurrent layers --------------------------------------------------------------------------------------------- */
 
 /* A scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first. Before step t the first `live` positions
  * hold the sequences longer than t. */
@@ -333,7 +333,7 @@ static void scan(cpu_block *b, const dev_op *op)
     write_last_states(&s, SCAN_last_c, s.c);
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- running an operation ----------------------------------------------------------------------------------------- */
 
 size_t cpu_op_work_bytes(const cpu_run *r, const dev_op *op, size_t number)
 {

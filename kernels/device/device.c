@@ -11,7 +11,7 @@
 #include "backend.h"
 #include "device_abi.h"
 
-/* --- modules ------------------------------------------------------------------------------------------------------ */
+/* --- loading device modules --------------------------------------------------------------------------------------- */
 
 /* Set *path to a module's file: in $RILL_MODULES, else beside this library, else left to the dynamic loader. */
 static rill_status module_path(rill_text *path, const char *name)
@@ -42,7 +42,7 @@ static rill_status find_module(rill_context *ctx, const char *name, const char *
     return RILL_OK;
 }
 
-/* --- the processor ------------------------------------------------------------------------------------------------ */
+/* --- opening the CPU ---------------------------------------------------------------------------------------------- */
 
 static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kernels *out)
 {
@@ -120,7 +120,7 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
                      strchr(name, ',') != NULL ? ": one model runs on one device; several devices need workers" : "");
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a device --------------------------------------------------------------------------------------------- */
 
 rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options)
 {

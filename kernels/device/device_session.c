@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges of table rows ----------------------------------------------------------------------------------------- */
 
 static void remove_range(dev_ranges *r, size_t index)
 {
@@ -90,7 +90,7 @@ void rill_session_close(rill_session *s)
     rill_free(s->ctx, s, sizeof *s);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows of tables ----------------------------------------------------------------------------------------------- */
 
 static const dev_backend *get_backend(const rill_session *s)
 {
@@ -178,7 +178,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
     return get_backend(s)->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
 }
 
-/* --- slots -------------------------------------------------------------------------------------------------------- */
+/* --- table rows of inputs ----------------------------------------------------------------------------------------- */
 
 /* A slot whose range of rows is being replaced, and its old range. */
 typedef struct range_move {
@@ -249,7 +249,7 @@ void rill_session_drop(rill_session *s, int32_t slot)
     for (size_t i = 0; i < s->network->n_subsets; i++) drop_subset(s, i, slot);
 }
 
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- vocabulary subsets ------------------------------------------------------------------------------------------- */
 
 rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset subset, int32_t slot, int32_t n,
                                           const int32_t *symbols)

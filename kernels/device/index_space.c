@@ -1,12 +1,11 @@
 /* A block's rows in every index space, and the indices of operands.
  *
- * An index space is a set of rows derived from the block's, such as a column's distinct values. An index maps an operation's rows to an
- * operand's. Index spaces are computed when a block begins, indices on first use. */
+ * An index space is a set of rows, such as a column's distinct values. An index maps an operation's rows to an operand's. */
 #include "backend.h"
 
 #include <string.h>
 
-/* --- rows of the host --------------------------------------------------------------------------------------------- */
+/* --- rows known on the host --------------------------------------------------------------------------------------- */
 
 static size_t run_row(const dev_block *b, size_t row)
 {
@@ -88,7 +87,7 @@ static void make_ragged(dev_block *b, rill_index_space space, const dev_index_sp
     b->rows[space] = (size_t)n;
 }
 
-/* --- the block ---------------------------------------------------------------------------------------------------- */
+/* --- rows of a block ---------------------------------------------------------------------------------------------- */
 
 void dev_block_open(dev_block *b, const dev_run *run, char *host)
 {
@@ -153,7 +152,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
     return b->rows[RILL_ROWS];
 }
 
-/* --- indices ------------------------------------------------------------------------------------------------------ */
+/* --- indices of rows ---------------------------------------------------------------------------------------------- */
 
 /* Return the block's part of the column in the host's array, or NULL if the entries are not contiguous there. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)

@@ -60,7 +60,7 @@ int32_t dev_network_append(rill_network *network, void **array, size_t *count, s
     return (int32_t)*count;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a network -------------------------------------------------------------------------------------------- */
 
 static void keep_name(char *to, const char *name)
 {
@@ -367,7 +367,7 @@ static void assign_buffers(rill_network *network, dev_graph *p)
     }
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------ */
+/* --- finishing a network ------------------------------------------------------------------------------------------ */
 
 /* Name an operation for profiles, for example "product 512 x 128": outputs x inputs. */
 static void name_op(const rill_network *network, dev_op *op)

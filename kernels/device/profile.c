@@ -4,7 +4,7 @@
 
 #include "backend.h"
 
-/* --- costs -------------------------------------------------------------------------------------------------------- */
+/* --- cost of an operation ----------------------------------------------------------------------------------------- */
 
 typedef struct cost {
     double rows, flops, bytes;
@@ -82,7 +82,7 @@ static cost op_cost(dev_block *b, const dev_op *op)
                   (double)(rows * floats) * sizeof(float)};
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting operations ------------------------------------------------------------------------------------------ */
 
 static size_t first_counter(const rill_network *network, const dev_graph *graph)
 {
@@ -133,7 +133,7 @@ static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *
     return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
 }
 
-/* --- runners ------------------------------------------------------------------------------------------------------ */
+/* --- profiles of runners ------------------------------------------------------------------------------------------ */
 
 static rill_session *runner_session(const void *runner)
 {

@@ -131,7 +131,7 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
     return column == RILL_OWN ? own_index(b, space, what) : dev_column_index(b, space, column, what);
 }
 
-/* --- checks ------------------------------------------------------------------------------------------------------- */
+/* --- checking views ----------------------------------------------------------------------------------------------- */
 
 static int check_width(const dev_builder *b, const rill_view *view, size_t have, size_t width, const char *what)
 {

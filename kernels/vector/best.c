@@ -1,10 +1,10 @@
 /* Bias, log-softmax and the B best symbols of a row.
  *
- * A row is processed in pieces that stay in L1. Exponentials are summed against each lane's running maximum. Lanes have disjoint symbols,
- * so the B-th largest lane maximum is a lower bound for the B-th best symbol. Only symbols that reach the bound become candidates.
+ * A row is processed in pieces that stay in L1. Lanes have disjoint symbols, so the B-th largest lane maximum is a lower bound for the
+ * B-th best symbol. Only symbols that reach the bound become candidates.
  *
- * Invariant: choice and order depend only on logp (x - log_norm, one rounding) and id. The bound is a logp, since different x may round to
- * equal logp. Candidates are collected in ascending id, so a stable ranking breaks ties by smaller id. */
+ * Invariant: choice and order depend only on logp (x - log_norm, one rounding) and id, since different x may round to equal logp.
+ * Candidates are in ascending id, so ties go to the smaller one. */
 #include <assert.h>
 #include <float.h>
 

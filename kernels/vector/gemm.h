@@ -1,9 +1,8 @@
-/* Shared by the GEMMs of all weight types: tiles, panels and strips, the right edge of C, activations, threads.
+/* Shared by the GEMMs of all weight types: tiles, the right edge of C, activations, threads.
  *
- * A tile is up to MR rows by nv vectors of columns of C, in registers over all of K. A strip is nv vectors of a panel (internal.h). All
- * layouts have cache lines of 16 columns by 4 bytes, so vectors have equal offsets.
+ * A tile is up to MR rows by nv vectors of columns of C, in registers over all of K. A strip is nv vectors of a panel (internal.h).
  *
- * Invariant: the tile shape decides which elements are computed together, not how. So K is never split between threads or accumulators.
+ * Invariant: the tile shape decides which elements are computed together, not how: K is never split.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
 #pragma once

@@ -129,8 +129,7 @@ RILL_INLINE vf v_exp(vf x)
 /* Return sum + e^x for x <= 0, cheaper and less accurate than v_exp: 1.5e-7 relative near 0, 1e-7 |x| further out.
  *
  * With t = x log2 e, adding 1.5 * 2^23 + 127 leaves the exponent round(t) + 127 in the low bits; a polynomial 1 + f q(f) gives the
- * fraction.
- * e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
+ * fraction. e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
 RILL_INLINE vf v_add_exp(vf sum, vf x)
 {
     const vf magic = v_set1(12583039.0f), t = v_max(v_set1(-126.0f), v_mul(x, v_set1(1.44269504f)));

@@ -1,11 +1,9 @@
 /* C = activation(bias + add + [A1 A2] W^T) with bf16 weights, multiplied as bf16 (AVX512_BF16).
  *
- * Each row is rounded to bf16 into scratch. vdpbf16ps adds the products of a pair of k to 16 sums: a line of packed weights times a
- * broadcast pair of the row.
+ * Each row is rounded to bf16 into scratch. vdpbf16ps adds the products of a pair of k to 16 sums.
  *
  * Invariant: an element is a chain of fused multiply-adds from bias + add, whatever the tile. Pairs of k ascend, the odd k of a pair
- * first.
- * Denormals count as zero. A last odd k is paired with zero. */
+ * first. Denormals count as zero. A last odd k is paired with zero. */
 #include "../vector/gemm.h"
 
 #define RATE 200.0 /* rough speed in flops per ns, to estimate a call's time */

@@ -13,7 +13,7 @@ const char *const array_type_names[] = {"float64", "float32", "int32", "int64", 
 const char *const array_level_names[] = {"values", "items", "cells"};
 const uint8_t array_sizes[] = {sizeof(double), sizeof(float), sizeof(int32_t), sizeof(int64_t), sizeof(uint8_t)};
 
-/* --- making and checking ------------------------------------------------------------------------------------------ */
+/* --- creating and checking arrays --------------------------------------------------------------------------------- */
 
 array *array_test(lua_State *L, const rill_script *s, int index)
 {
@@ -71,7 +71,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
     return lua_newuserdatauv(L, bytes, 0);
 }
 
-/* --- elements ----------------------------------------------------------------------------------------------------- */
+/* --- reading and writing elements --------------------------------------------------------------------------------- */
 
 /* Instructions charged to the script's limit when an element is copied between a Lua table and an array. */
 enum { ELEMENT_WORK = 2 };
@@ -250,7 +250,7 @@ static int to_table(lua_State *L)
     return 1;
 }
 
-/* --- making arrays from Lua --------------------------------------------------------------------------------------- */
+/* --- arrays created by Lua ---------------------------------------------------------------------------------------- */
 
 static void fill_from_table(lua_State *L, const array *a)
 {
@@ -343,7 +343,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
     return a->data;
 }
 
-/* --- unused masks -------------------------------------------------------------------------------------------------- */
+/* --- warning of unused masks --------------------------------------------------------------------------------------- */
 
 enum { MAX_MASK_PLACES = 64, PLACE_TEXT = LUA_IDSIZE + 16 };
 
@@ -425,7 +425,7 @@ const char *rill_script_unused_mask(const rill_script *script, size_t i)
     return NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the library ------------------------------------------------------------------------------------------- */
 
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number)
 {

@@ -62,7 +62,7 @@ shape operand_join(lua_State *L, operand *in, int count)
     return out;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading operands as doubles ---------------------------------------------------------------------------------- */
 
 void array_widen(const array *a, int32_t from, int32_t n, double *out)
 {
@@ -139,7 +139,7 @@ const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, in
     return x;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing results ---------------------------------------------------------------------------------------------- */
 
 static int32_t floor_to_i32(double x)
 {
@@ -301,7 +301,7 @@ static const struct {
 #undef ENTRY
 };
 
-/* --- one block ---------------------------------------------------------------------------------------------------- */
+/* --- computing one block ------------------------------------------------------------------------------------------ */
 
 /* x % y as in Lua: the result has the sign of the divisor. */
 static double modulo(double x, double y)
@@ -351,7 +351,7 @@ static void compute(operation op, const double *x, const double *y, const double
 
 enum { BYTES_PER_UNIT = 4 }; /* this many elements of a mask are charged as one instruction to the script's limit */
 
-/* --- all blocks --------------------------------------------------------------------------------------------------- */
+/* --- computing all blocks ----------------------------------------------------------------------------------------- */
 
 /* The three operands' elements as doubles. A number fills its buffer once, for the first block. */
 typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
@@ -438,7 +438,7 @@ static int apply(lua_State *L)
     return 1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the library ------------------------------------------------------------------------------------------- */
 
 void script_open_array_arithmetic(lua_State *L)
 {

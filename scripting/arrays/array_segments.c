@@ -169,7 +169,7 @@ static int apply_reduction(lua_State *L)
     return 1;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- sorting ------------------------------------------------------------------------------------------------------ */
 
 static int is_before(const double *x, int32_t a, int32_t b)
 {
@@ -264,7 +264,7 @@ static int apply_walk(lua_State *L)
     return 1;
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- ranks and positions ------------------------------------------------------------------------------------------ */
 
 /* Scratch arrays for sort_descending(), large enough for the longest segment: on the C stack if they fit, else in a userdata. */
 typedef struct sorter {
@@ -325,7 +325,7 @@ static int rank(lua_State *L)
     return 1;
 }
 
-/* --- equal keys --------------------------------------------------------------------------------------------------- */
+/* --- counting equal keys ------------------------------------------------------------------------------------------ */
 
 /* Return the keys as integers in [0, *size); NULL: one is no integer, or the range is too large. Memory: the operand's, `local`, or a
  * pushed userdata. */
@@ -407,7 +407,7 @@ static int count_by(lua_State *L)
     return 1;
 }
 
-/* --- order across segments ---------------------------------------------------------------------------------------- */
+/* --- sorting across segments -------------------------------------------------------------------------------------- */
 
 /* a:order(how): positions of the elements, counted from 1, in the order of their values. */
 static int order(lua_State *L)
@@ -427,7 +427,7 @@ static int order(lua_State *L)
     return 1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the library ------------------------------------------------------------------------------------------- */
 
 void script_open_array_segments(lua_State *L)
 {

@@ -38,13 +38,12 @@ int script_array_is(lua_State *L, int index);
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
 /* Assign the value at `index` to data[0, n). A number is repeated, an array of items broadcast to cells. Integers are rounded down and
- * clamped;
- * masks get 0 or 1. NaN in an integer raises.
+ * clamped; masks get 0 or 1. NaN in an integer raises.
  *   marks: NULL, or the name of a field of marks (ARRAY_U8: 0 or 1) or widths (>= 0), for which other values raise */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 
-/* --- arrays whose elements C reads ------------------------------------------------------------------------------------ */
+/* --- arrays ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct array {
     void *data;

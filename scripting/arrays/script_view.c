@@ -64,7 +64,7 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
     lua_setmetatable(L, -2);
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a view --------------------------------------------------------------------------------------------- */
 
 static void *field_data(const script_view_field *f, const script_view *view)
 {

@@ -109,7 +109,7 @@ static int own_parameters(lua_State *L)
     return 2;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of options and plugins --------------------------------------------------------------------------------- */
 
 /* own.nearest(kind, word): return the name in rill.names[kind] that is most similar to `word`; nil if none is similar. */
 static int own_nearest(lua_State *L)
@@ -218,7 +218,7 @@ void script_open_config_lua(lua_State *L, const luaL_Reg *more)
     lua_setfield(L, -2, "sweep");
 }
 
-/* --- calling ------------------------------------------------------------------------------------------------------ */
+/* --- calling config.lua ------------------------------------------------------------------------------------------- */
 
 /* Push the table `own`. At its first use the Lua code is run, which adds its functions to `own`. */
 static void push_own(lua_State *L)
@@ -259,7 +259,7 @@ rill_status script_internal_call(lua_State *L, const char *name, int arguments, 
     return status;
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- error messages ----------------------------------------------------------------------------------------------- */
 
 enum { SOURCE_MAX = 1 << 20 };
 

@@ -14,7 +14,7 @@ typedef struct config_owner {
     int reference;
 } config_owner;
 
-/* --- storing ------------------------------------------------------------------------------------------------------ */
+/* --- storing fields ----------------------------------------------------------------------------------------------- */
 
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
@@ -113,7 +113,7 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
     if (f->type == CHAIN) ((rill_script_chain *)target)->is_set = 1;
 }
 
-/* --- keys ---------------------------------------------------------------------------------------------------------- */
+/* --- keys of a run file -------------------------------------------------------------------------------------------- */
 
 static void append_text(lua_State *L, const char *text)
 {
@@ -197,7 +197,7 @@ void script_open_config(lua_State *L)
         add_names(L, "config", d->options);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading a configuration -------------------------------------------------------------------------------------- */
 
 /* Read a configuration with own.READER and the topmost `arguments` values. *out is unchanged after a failure. Raises Lua errors. */
 static rill_status create_config(lua_State *L, const char *reader, int arguments, rill_script_config **out)
@@ -252,7 +252,7 @@ static rill_status take_point(lua_State *L, rill_script_config **out)
     return create_config(L, "read", 3, out);
 }
 
-/* --- results of the script ---------------------------------------------------------------------------------------- */
+/* --- results returned by the script ------------------------------------------------------------------------------- */
 
 /* Push the value that the script returned; nil if it returned no value. */
 static void push_result(lua_State *L)
@@ -310,7 +310,7 @@ rill_status rill_script_config_plugins(rill_script *script, rill_script_config *
     return read_result(script, (config_reading){.reader = "read_plugins"}, out);
 }
 
-/* --- searches ------------------------------------------------------------------------------------------------------ */
+/* --- tuning functions ---------------------------------------------------------------------------------------------- */
 
 /* A search over configurations that a script defines: tune = function(try) ... end. */
 typedef struct script_tuning {

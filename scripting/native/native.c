@@ -77,7 +77,7 @@ static int library_name(lua_State *L)
     return 1;
 }
 
-/* --- binding ------------------------------------------------------------------------------------------------------ */
+/* --- binding C functions ------------------------------------------------------------------------------------------ */
 
 /* Parse the signature string at `index`. Raises with the column of a mistake. */
 static void read_signature(lua_State *L, int index, signature *out)
@@ -141,7 +141,7 @@ static int function_name(lua_State *L)
     return 1;
 }
 
-/* --- calling ------------------------------------------------------------------------------------------------------ */
+/* --- calling C functions ------------------------------------------------------------------------------------------ */
 
 void native_count_object(lua_State *L, int *n, const char *what)
 {

@@ -64,7 +64,7 @@ static inline array_type native_elements(signature_type type)
     return (array_type)(type - SIGNATURE_DOUBLES);
 }
 
-/* --- native_value.c ----------------------------------------------------------------------------------------------- */
+/* --- defined in native_value.c ------------------------------------------------------------------------------------ */
 
 ffi_type *native_ffi_type(signature_type type);
 
@@ -79,14 +79,14 @@ int native_push(lua_State *L, signature_type type, const native_value *value);
 /* Return a value of any integer type as an int64_t. */
 int64_t native_integer(signature_type type, const native_value *value);
 
-/* --- native.c ----------------------------------------------------------------------------------------------------- */
+/* --- defined in native.c ------------------------------------------------------------------------------------------ */
 
 native_function *native_check_function(lua_State *L, int index);
 
 /* Add 1 to *n, a number of objects that live as long as the script. Raises if too many. what: plural noun for the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
-/* --- for the modules above ----------------------------------------------------------------------------------------- */
+/* --- functions for other modules ----------------------------------------------------------------------------------- */
 
 /* script_native_is(): 1 for a C function bound by rill.ffi, else 0. script_native_register(): register it as a plugin, once, and write its
  * name. Raises. */

@@ -42,7 +42,7 @@ static const kind kinds[] = {
     [SCRIPT_DOMAIN] = {"domain", NULL, 0, {SIGNATURE_VOID}},
 };
 
-/* --- the engine's calls ------------------------------------------------------------------------------------------- */
+/* --- calls by the engine ------------------------------------------------------------------------------------------ */
 
 /* Return the status of a native function's result. A message that a failed function has recorded is kept. */
 static rill_status check_native_result(const native_table *t, int64_t result)

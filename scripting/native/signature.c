@@ -13,7 +13,7 @@
 #define ARRAYS "double* float* int32* int64* uint8*"
 #define STRUCTS "candidates* rows* modifiers* sched_view*"
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words of C types --------------------------------------------------------------------------------------------- */
 
 /* The signature_type of a signed integer with this many bytes. */
 #define SIGNED_TYPE(bytes) \
@@ -158,7 +158,7 @@ static int fail_expected(reader *r, const char *expected)
     return fail_parse(r, r->pos, "%s expected, not \"%s\"", expected, make_excerpt(r, r->pos, r->pos + 1).text);
 }
 
-/* --- one type ----------------------------------------------------------------------------------------------------- */
+/* --- parsing a type ----------------------------------------------------------------------------------------------- */
 
 /* Return the signature_type of the word at the current position, which has n bytes; -1: this word alone is not a type. */
 static int find_type(const reader *r, size_t n)
@@ -272,7 +272,7 @@ static int read_type(reader *r, signature_type *out, int *constant, size_t *star
     return 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- parsing a signature ------------------------------------------------------------------------------------------ */
 
 static int read_result(reader *r, signature *s)
 {
@@ -330,7 +330,7 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
     return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing a signature ------------------------------------------------------------------------------------------ */
 
 const char *signature_type_name(signature_type type)
 {

@@ -28,7 +28,7 @@ typedef struct script_work {
 /* Values of script_work.text: which text argument costs nothing, because the function does not read it. */
 enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- costs of list functions -------------------------------------------------------------------------------------- */
 
 /* Instructions charged per access to an element and per comparison; COMPARED_PER_UNIT: bytes of compared text per instruction. */
 enum { ELEMENT_COST = 10, COMPARE_COST = 2, COMPARED_PER_UNIT = 16 };
@@ -171,7 +171,7 @@ static int64_t sort_order(lua_State *L)
     return 0;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------- */
+/* --- costs that depend on arguments ------------------------------------------------------------------------------- */
 
 static int64_t arguments_cost(lua_State *L, int except)
 {
@@ -206,7 +206,7 @@ static int64_t clamped_integer(lua_State *L, int index)
     return value < 0 ? 0 : value < MAX_CALL_COST ? value : MAX_CALL_COST;
 }
 
-/* --- texts -------------------------------------------------------------------------------------------------------- */
+/* --- costs of text functions -------------------------------------------------------------------------------------- */
 
 /* Return the position in a text of `length` bytes that the argument at `index` means, clamped to [0, length]; negative: from the end. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
@@ -298,7 +298,7 @@ static int64_t unpack_cost(lua_State *L)
     return (length - text_position(L, 3, length, 1)) / BYTES_PER_UNIT;
 }
 
-/* --- the wrapper -------------------------------------------------------------------------------------------------- */
+/* --- functions that charge their cost ----------------------------------------------------------------------------- */
 
 /* Wraps a library function, to charge for its work. Upvalues: 1: a copy of the original's; 2: its script_work; 3: the original, run in
  * this frame. */
@@ -359,7 +359,7 @@ static void charge_functions(lua_State *L, const script_work *table)
     }
 }
 
-/* --- compiling ---------------------------------------------------------------------------------------------------- */
+/* --- compiling Lua source ----------------------------------------------------------------------------------------- */
 
 /* Source text for the compiler. Each piece is charged, which also checks the clock: compile time can grow much faster than the text. */
 typedef struct compile_source {

@@ -227,7 +227,7 @@ static int guarded_getmetatable(lua_State *L)
     return 1;
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------ */
+/* --- replacements of load() and collectgarbage() ------------------------------------------------------------------ */
 
 /* load(text [, name [, mode [, environment]]]): accepts only source text, no bytecode, because Lua does not verify bytecode. */
 static int guarded_load(lua_State *L)

@@ -3,7 +3,7 @@
 
 #include "state.h"
 
-/* --- script_limits.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in script_limits.c ------------------------------------------------------------------------------------- */
 
 enum { SCRIPT_STRIDE = 1000 }; /* number of instructions between two checks of a call's limits */
 
@@ -34,7 +34,7 @@ void script_check_at_calls(lua_State *L);
 /* If the call has used up its seconds, stop it at its next instruction. For code that must not raise. */
 void script_check_seconds(rill_script *s);
 
-/* --- script_memory.c ----------------------------------------------------------------------------------------------------- */
+/* --- defined in script_memory.c ------------------------------------------------------------------------------------------ */
 
 /* The memory allocator of the Lua state (a lua_Alloc); `user` is the script. */
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size);
@@ -51,22 +51,22 @@ int script_reserve_stack(lua_State *L, lua_Integer n);
 /* Return the maximum length of a text in bytes. It is limited because a single instruction may take time proportional to it. */
 size_t script_max_text(const rill_script *s);
 
-/* --- sandbox.c -------------------------------------------------------------------------------------------------------- */
+/* --- defined in sandbox.c --------------------------------------------------------------------------------------------- */
 
 /* Return 1 if the name is one of `names`, which are separated by spaces. */
 int script_is_listed(const char *names, const char *name);
 
-/* --- limited_calls.c ---------------------------------------------------------------------------------------------- */
+/* --- defined in limited_calls.c ----------------------------------------------------------------------------------- */
 
 /* Replace functions in the global table by those of limited_calls.c, which respect the limits. The global table is on top of the stack. */
 void script_open_guards(lua_State *L);
 
-/* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in call_costs.c -------------------------------------------------------------------------------------------- */
 
 /* Wrap the library functions in the global table on top of the stack, so that their work is charged to the script. */
 void script_open_work(lua_State *L);
 
-/* --- pattern.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in pattern.c ----------------------------------------------------------------------------------------- */
 
 /* Replace find, match, gmatch and gsub in the table on top of the stack by those of pattern.c. */
 void script_open_patterns(lua_State *L);

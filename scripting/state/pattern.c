@@ -9,7 +9,7 @@
 
 #include "pattern.h"
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- charging work ------------------------------------------------------------------------------------------------ */
 
 /* Work is counted in units of a quarter of an instruction. It is charged to the script's limit in blocks of 1000 instructions. */
 enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
@@ -206,7 +206,7 @@ static int push_captures(pattern_match *m, int match_if_none)
     return n;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------- */
+/* --- reading arguments -------------------------------------------------------------------------------------------- */
 
 /* Patterns of at most LOCAL_ITEMS bytes are compiled into a buffer on the C stack, which saves creating a userdata. */
 enum { LOCAL_ITEMS = 24 };

@@ -4,7 +4,7 @@
  * raises only when matching reaches the error: it becomes the last item. Character classes are the C locale's. */
 #include "pattern.h"
 
-/* --- sets --------------------------------------------------------------------------------------------------------- */
+/* --- sets of bytes ------------------------------------------------------------------------------------------------ */
 
 static inline void add_byte(uint64_t *set, unsigned c)
 {
@@ -80,7 +80,7 @@ static const char *read_set(uint64_t *set, const char *p, const char *end)
     return close + 1;
 }
 
-/* --- compiling ---------------------------------------------------------------------------------------------------- */
+/* --- compiling a pattern ------------------------------------------------------------------------------------------ */
 
 static const char *bad_item(pattern_item *item, const char *error, const char *end)
 {

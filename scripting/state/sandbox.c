@@ -137,7 +137,7 @@ void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
     }
 }
 
-/* --- names --------------------------------------------------------------------------------------------------------- */
+/* --- names in messages --------------------------------------------------------------------------------------------- */
 
 static const char all_names[] = "rill.names"; /* registry key of the table that maps each kind to its list of names */
 
@@ -224,7 +224,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
     return script_nearest(word, names, n);
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- print and log ------------------------------------------------------------------------------------------------ */
 
 enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
 enum { MISSING_NAME_COST = 100 }; /* instructions charged to the script's limit for the search of a nearest name */
@@ -336,7 +336,7 @@ void script_set_metatable(lua_State *L, const luaL_Reg *functions)
     lua_setmetatable(L, -2);
 }
 
-/* --- rill --------------------------------------------------------------------------------------------------------- */
+/* --- the global `rill` -------------------------------------------------------------------------------------------- */
 
 static void set_names(lua_State *L)
 {

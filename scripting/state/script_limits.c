@@ -13,7 +13,7 @@
 
 static const char exhausted_key; /* registry key (by address) of the message about the exceeded limit */
 
-/* --- seconds ------------------------------------------------------------------------------------------------------ */
+/* --- limit on time ------------------------------------------------------------------------------------------------ */
 
 static int64_t nanoseconds(clockid_t clock)
 {
@@ -44,7 +44,7 @@ static void start_clock(rill_script *s)
     if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
 }
 
-/* --- instructions ------------------------------------------------------------------------------------------------- */
+/* --- limit on instructions ---------------------------------------------------------------------------------------- */
 
 rill_script *script_from_lua(lua_State *L)
 {

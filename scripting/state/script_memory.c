@@ -267,7 +267,7 @@ size_t script_max_text(const rill_script *s)
     return share > MIN_TEXT_LIMIT ? share : MIN_TEXT_LIMIT;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- Lua's stacks ------------------------------------------------------------------------------------------------- */
 
 /* Return the stack address of a frame's function (first member of Lua's frame); an offset while Lua 5.4.6 and later move a stack. */
 static uintptr_t frame_address(const lua_Debug *frame)
@@ -322,7 +322,7 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     return 1;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- Lua's allocator ---------------------------------------------------------------------------------------------- */
 
 /* Record which limit the request exceeds and return NULL, after which Lua collects all garbage and tries once more. */
 static void *refuse_request(rill_script *s, size_t size, int why)

@@ -10,7 +10,7 @@ enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 
 static const char raised_key; /* registry key (by address) of the message of the latest script_check() that raised */
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- error messages ----------------------------------------------------------------------------------------------- */
 
 /* Push the message that describes the error value at stack index 1. */
 static void describe_error(lua_State *L)
@@ -176,7 +176,7 @@ static rill_status fail_call(rill_script *s, int code)
     return status;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- protected calls ---------------------------------------------------------------------------------------------- */
 
 rill_status script_call(rill_script *s, int arguments, int results)
 {

@@ -99,7 +99,7 @@ struct rill_script {
     void (*watch_end)(struct rill_script *s, int counts);
 };
 
-/* --- state.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in state.c ------------------------------------------------------------------------------------------- */
 
 /* Create a Lua state with all modules open, without running the script. */
 rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options);
@@ -149,7 +149,7 @@ enum { SCRIPT_NEAREST_WORK = 1000 };
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
-/* --- sandbox.c ---------------------------------------------------------------------------------------------------------- */
+/* --- defined in sandbox.c ----------------------------------------------------------------------------------------------- */
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
@@ -176,12 +176,12 @@ void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
 /* Push a copy of the table on top of the stack. The tables in it are copied too, down to `depth` levels. */
 void script_push_copy(lua_State *L, int depth);
 
-/* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in call_costs.c -------------------------------------------------------------------------------------------- */
 
 /* Compile Lua source. Pushes the function or an error message, and returns Lua's status. Raises if a limit was exceeded before. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
-/* --- modules ------------------------------------------------------------------------------------------------------ */
+/* --- libraries for scripts ---------------------------------------------------------------------------------------- */
 
 /* Defined in sandbox.c: open the functions that scripts may use, create the table `rill` and push it. */
 void script_open_libraries(lua_State *L);

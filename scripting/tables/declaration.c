@@ -94,7 +94,7 @@ static int32_t read_number(lua_State *L, const script_declaration *d)
     return (int32_t)value;
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables of plugins -------------------------------------------------------------------------------------------- */
 
 /* Create the table of functions (script_table) of a plugin with its strings, and link it into the script's list of plugins. */
 static script_table *make_table(lua_State *L, const script_declaration *d, const char *const text[TEXTS])
@@ -257,7 +257,7 @@ void *script_function_make(lua_State *L, int index, const script_declaration *de
     return &t->as.function_instance;
 }
 
-/* --- instances ---------------------------------------------------------------------------------------------------- */
+/* --- instances of plugins ----------------------------------------------------------------------------------------- */
 
 typedef struct instance_creation {
     script_instance *instance;
@@ -330,7 +330,7 @@ void script_instance_destroy(void *self)
     rill_free(t->script->ctx, instance, t->declaration->instance_size);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling an instance ------------------------------------------------------------------------------------------ */
 
 typedef struct instance_call {
     const script_instance *instance;
@@ -373,7 +373,7 @@ void script_refuse_array(lua_State *L, void *instead)
     lua_error(L);
 }
 
-/* --- attributing failures ----------------------------------------------------------------------------------------- */
+/* --- finding the input that failed -------------------------------------------------------------------------------- */
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 

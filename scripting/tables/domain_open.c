@@ -11,7 +11,7 @@
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
 enum { OPEN_WORK = 2000 }; /* instructions charged to the script's limit for opening a file */
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- reading the model's files ------------------------------------------------------------------------------------ */
 
 static const char file_type[] = "rill.domain.file";
 
@@ -67,7 +67,7 @@ static int read_file(lua_State *L)
     return 1;
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------ */
+/* --- options given to the script ---------------------------------------------------------------------------------- */
 
 /* Push the value of an option as a Lua number, boolean or string, according to the option's type. */
 static void push_value(lua_State *L, const rill_option *row, const char *value)
@@ -114,7 +114,7 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
     lua_setfield(L, -2, "read");
 }
 
-/* --- actions ------------------------------------------------------------------------------------------------------ */
+/* --- names of the actions ----------------------------------------------------------------------------------------- */
 
 /* Stack indexes below. STACK_CALL: the open_call; STACK_INFO: second result of open(), or nil; STACK_DECLARED: declared fields. */
 enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };

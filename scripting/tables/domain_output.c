@@ -237,7 +237,7 @@ rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const 
     return rill_fail(ctx, status, "domain %s: canonical: %s", table->name, rill_error(ctx));
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static int name_one(lua_State *L)
 {

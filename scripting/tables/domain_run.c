@@ -102,7 +102,7 @@ static const char *action_text(lua_State *L, const script_model *m, int32_t acti
     return luaL_tolstring(L, -1, NULL);
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choices of actions ------------------------------------------------------------------------------------------- */
 
 /* Remove the choices of the previous row, and their marks in `seen`. Both are still there if the call for that row failed. */
 static void clear_choices(script_model *m)
@@ -368,7 +368,7 @@ static int score_all(lua_State *L)
     return 0;
 }
 
-/* --- whole timesteps ---------------------------------------------------------------------------------------------- */
+/* --- calls for all rows of a timestep ----------------------------------------------------------------------------- */
 
 static void push_column(lua_State *L, const char *name, const int32_t *data, int32_t n)
 {

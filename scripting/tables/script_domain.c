@@ -10,7 +10,7 @@
 
 #include "script_domain.h"
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* --- options of a domain ------------------------------------------------------------------------------------------- */
 
 enum { MAX_DOMAIN_OPTIONS = 32 };
 
@@ -123,7 +123,7 @@ static const rill_option *read_options(lua_State *L, int declared)
     return rows;
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a domain ------------------------------------------------------------------------------------------- */
 
 /* The interface of a field. PLAIN: start, advance and choices, for one hypothesis. BY_ROWS: encode, step and score, for a whole timestep.
  */

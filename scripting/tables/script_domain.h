@@ -1,6 +1,5 @@
 /* Domains written in Lua, by one of two interfaces: start(), advance() and choices() for one hypothesis, whose state (a Lua value) rill
- * stores;
- * or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
+ * stores; or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
  *
  * Invariant: only close() releases a model's references and C memory. */
 #pragma once
@@ -77,7 +76,7 @@ typedef struct script_model {
 /* Maximum size of an input; with it sums over all inputs fit in 64 bits. */
 #define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
 
-/* --- domain_open.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in domain_open.c ------------------------------------------------------------------------------------- */
 
 /* Fields that describe a model: in the second result of a Lua domain's open(), or in its declaration. */
 enum { DOMAIN_INFO_NAMES = 12 };
@@ -87,7 +86,7 @@ rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_
                         rill_domain_info *info);
 void domain_close(void *self);
 
-/* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
+/* --- domain_run.c and domain_output.c (`self`: a script_model) ------------------------------------------------------ */
 
 rill_status domain_reserve(void *self, int32_t nodes, int32_t slots);
 rill_status domain_encode(void *self, int32_t n, rill_input *inputs);
@@ -123,7 +122,7 @@ int32_t domain_read_action(lua_State *L, const script_model *m, int index, int i
 /* Push the action as scripts see it: its name, or its number if actions have no names. */
 void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 
-/* --- shared ------------------------------------------------------------------------------------------------------- */
+/* --- functions for all files -------------------------------------------------------------------------------------- */
 
 /* Push the value of a registry reference; nil for LUA_NOREF and LUA_REFNIL. */
 static inline void domain_push(lua_State *L, int reference)

@@ -13,7 +13,7 @@ typedef struct scheduler_instance {
     script_late failed; /* failure in encode_ahead(), which cannot return a status */
 } scheduler_instance;
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of the view ------------------------------------------------------------------------------------------- */
 
 #define MEMBER(member) offsetof(rill_sched_view, member)
 static const script_view_field fields[] = {
@@ -35,7 +35,7 @@ static const script_view_field fields[] = {
 
 const script_view_class script_sched_view_class = {"sched_view", "f", fields, NULL, offsetof(rill_sched_view, n)};
 
-/* --- results, on top of the stack ------------------------------------------------------------------------------------ */
+/* --- reading the script's results ------------------------------------------------------------------------------------ */
 
 typedef struct order {
     int32_t n; /* number of items in flight; the script's choose() returns indexes of these */
@@ -102,7 +102,7 @@ static int32_t clamp(double x)
     return x < 0 ? 0 : x < INT32_MAX ? (int32_t)x : INT32_MAX;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling a scheduler ------------------------------------------------------------------------------------------ */
 
 /* Add the function's name and position, and the number of items in flight, to a failed call's message. For an invalid result the traceback
  * lacks the position. */
@@ -174,7 +174,7 @@ static int32_t encode_ahead(void *self, const rill_sched_view *f)
     return clamp(a.value);
 }
 
-/* --- budgets ------------------------------------------------------------------------------------------------------ */
+/* --- calling a budget function ------------------------------------------------------------------------------------ */
 
 static const script_declaration budget_declaration = {
     .kind = SCRIPT_SCHEDULER, /* any kind will do, since a budget function is never registered */
@@ -207,7 +207,7 @@ void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **us
     *user = script_function_make(L, index, &budget_declaration);
 }
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring schedulers ----------------------------------------------------------------------------------------- */
 
 SCRIPT_CREATE(create, rill_scheduler, script_instance_create)
 

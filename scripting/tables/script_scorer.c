@@ -41,7 +41,7 @@ static const scorer_call *scorer_self(lua_State *L)
     return script_view_self(L)->call;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------- */
 
 /* Return a row, from 0, whose number from 1 is at `index`. Raises if out of range. */
 static int32_t row_at(lua_State *L, const rill_scorer_rows *rows, int index)
@@ -135,7 +135,7 @@ static int store_state(lua_State *L)
     return 0;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static int name(lua_State *L)
 {
@@ -416,7 +416,7 @@ rill_modifiers *script_rows_modifiers(const script_view *rows)
     return ((const scorer_call *)rows->call)->modifiers;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling a scorer --------------------------------------------------------------------------------------------- */
 
 /* Find the first row of each item in the call, and store it in the instance's `offset`. */
 static rill_status find_items(scorer_call *c)
@@ -486,7 +486,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
                                &(failed_call){&c, 0});
 }
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring scorers -------------------------------------------------------------------------------------------- */
 
 static void free_scorer_instance(script_instance *instance)
 {

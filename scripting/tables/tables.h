@@ -98,14 +98,13 @@ struct script_table {
     int function[SCRIPT_MAX_FUNCTIONS];
 };
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring plugins -------------------------------------------------------------------------------------------- */
 
 /* Add the function rill.WORD, which reads a declaration and returns an object for it. The table `rill` is on top of the stack. */
 void script_declaration_open(lua_State *L, const script_declaration *declaration);
 
 /* Declare the Lua function at `index` as a plugin with a generated name, once. Returns its script_table. Pushes two values, the object on
- * top.
- * Raises. */
+ * top. Raises. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
 
 /* Make an instance of the Lua function at `index` for script_instance_call(), without plugin struct, owned by the script. Raises. */
@@ -120,7 +119,7 @@ rill_status script_instance_create(const void *table, rill_context *ctx, const c
 /* Implements destroy() for plugins of all kinds. */
 void script_instance_destroy(void *self);
 
-/* --- calling ------------------------------------------------------------------------------------------------------ */
+/* --- calling plugins ---------------------------------------------------------------------------------------------- */
 
 /* Call function `which` of the declaration with a view of the engine struct `data` and the instance's value, after script_begin().
  *   call: further data for the view's methods
@@ -136,7 +135,7 @@ void script_refuse_array(lua_State *L, void *instead);
 rill_status script_locate_error(const script_instance *instance, rill_status status, int32_t n, int64_t first,
                                 rill_status (*call_one)(void *user, int32_t i, int64_t *id), void *user);
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the libraries ----------------------------------------------------------------------------------------- */
 
 /* Open and close this module in a script's state: functions of the table `rill`, and views' classes. */
 void script_open_heuristics(lua_State *L); /* adds rill.heuristic */

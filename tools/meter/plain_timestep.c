@@ -44,7 +44,7 @@ void __cyg_profile_func_exit(void *callee, void *site)
     if (recording && depth > 0) depth--;
 }
 
-/* --- a domain: every action is legal, and each has a score by the node's action ------------------------------------ */
+/* --- a domain with a score for every action ------------------------------------------------------------------------ */
 
 static int32_t last_action[MAX_NODES];
 

@@ -7,7 +7,7 @@
 
 RILL_C_BEGIN
 
-/* --- lines -------------------------------------------------------------------------------------------------------------- */
+/* --- constraint lines --------------------------------------------------------------------------------------------------- */
 
 /* A constraint line has parts NAME:TEXT, separated by " ||| ": the name of a scorer, and its arguments for this input:
  *
@@ -30,7 +30,7 @@ RILL_API void rill_constraints_free(rill_constraints *constraints); /* NULL is a
 RILL_API rill_status rill_constraints_read(rill_constraints *constraints, const char *line, size_t length,
                                            const char *const **scorers);
 
-/* --- tries -------------------------------------------------------------------------------------------------------------- */
+/* --- trie files --------------------------------------------------------------------------------------------------------- */
 
 /* A trie of allowed outputs, for the scorer `trie:FILE`.
  *

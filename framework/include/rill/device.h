@@ -36,7 +36,7 @@
 
 RILL_C_BEGIN
 
-/* --- the device --------------------------------------------------------------------------------------------------- */
+/* --- opening a device --------------------------------------------------------------------------------------------- */
 
 typedef struct rill_device rill_device;
 
@@ -45,8 +45,7 @@ typedef struct rill_device_options {
     /* "cpu" or NULL; "cuda", "cuda:1": a GPU by number; "auto": the first usable GPU, else the processor */
     const char *name;
     /* instruction set, for tests: "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "neon", "neon-dotprod", "neon-i8mm"; NULL: the best
-     * one.
-     * Results differ in the last bits */
+     * one. Results differ in the last bits */
     const char *kernels;
     /* 1: use the GPU's fastest GEMMs; a row's last bits may then depend on the batch */
     int fast;
@@ -107,7 +106,7 @@ RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind ki
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
-/* --- graphs ------------------------------------------------------------------------------------------------------- */
+/* --- building graphs ---------------------------------------------------------------------------------------------- */
 
 /* Begin an empty graph. name: for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
@@ -206,7 +205,7 @@ RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vo
                                                    int32_t n, const int32_t *symbols);
 RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);
 
-/* --- runs --------------------------------------------------------------------------------------------------------- */
+/* --- running graphs ----------------------------------------------------------------------------------------------- */
 
 /* Request and result of the operation `best` or `mix`, as rill_score_request and rill_score_result in domain.h. */
 typedef struct rill_selection {
@@ -256,7 +255,7 @@ RILL_API int32_t rill_device_group_rows(const rill_device *device);
 /* Return the device memory free for sessions in bytes, less a tenth; 0: unknown. For rill_domain_info.memory_bytes. */
 RILL_API int64_t rill_device_free_bytes(const rill_device *device);
 
-/* --- runners ------------------------------------------------------------------------------------------------------ */
+/* --- functions for a domain's runner ------------------------------------------------------------------------------ */
 
 /* Ready-made methods for rill_domain: drop, collect, profile, profile_row, limits, graph_runs.
  * runner: a `rill_session **`, or a struct whose first member is a `rill_session *`. */

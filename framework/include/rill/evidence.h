@@ -40,7 +40,7 @@ typedef struct rill_evidence_kind {
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
-/* --- one input's posteriors --------------------------------------------------------------------------------------- */
+/* --- n-gram posteriors of an input -------------------------------------------------------------------------------- */
 
 typedef struct rill_ngrams rill_ngrams;
 
@@ -71,7 +71,7 @@ RILL_API rill_status rill_ngrams_finish(rill_ngrams *ngrams, double scale);
 /* Returns the posterior, 0 to 1, of the n-gram action[0, m) in a phase, 1 <= m <= 4; 0 if not in the table. */
 RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, const int32_t *action, int32_t m);
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- evidence files ----------------------------------------------------------------------------------------------- */
 
 /* Receives chunks of the written file, valid during the call. A negative return ends the writing. */
 typedef rill_status (*rill_bytes_fn)(void *user, const void *bytes, size_t n);

@@ -255,8 +255,7 @@ RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_co
                                 rill_column depth);
 
 /* Multi-head attention: softmax over t of scale * (query . key_t), or additive: of scale * (additive . tanh(key_t + query)), times the
- * values.
- * Set one of path, slot and own_units: it selects the keys and values. A row without keys gives zeros; scale 0 gives the mean.
+ * values. Set one of path, slot and own_units: it selects the keys and values. A row without keys gives zeros; scale 0 gives the mean.
  * `relative` adds a bias per head and distance (Shaw et al. 2018; Raffel et al. 2020): entry [h, L + d] for a key d rows before the query,
  * d clamped to [-L, L]. Along a path the query is the last row. */
 typedef struct rill_attend {
@@ -286,7 +285,7 @@ typedef struct rill_attend {
     X(ATTEND, additive, 1, 0, RILL_ONE_ROW)
 RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space space, const rill_attend *op);
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choosing actions --------------------------------------------------------------------------------------------- */
 
 /* Mask the symbols in the input's vocabulary subset: set their logits to -infinity. */
 typedef struct rill_mask {
@@ -339,7 +338,7 @@ typedef struct rill_mix {
 #define RILL_MIX_OPERANDS(X) X(MIX, logits, 1, 0, RILL_REPEATED | RILL_OWN_SPACE | RILL_SUBSET)
 RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- list of all operations --------------------------------------------------------------------------------------- */
 
 /* All operations: X(OPERATION, word, struct, width, flops). rill_op_word() adds one to a graph.
  *   width   row operations: the struct's member with the row width. A row operation reads one row of each operand

@@ -85,15 +85,13 @@ typedef struct rill_scorer {
      * A scorer with this method may keep data per input; the setting `check` then uses the same instance. */
     rill_status (*begin)(void *self, int64_t item_id);
     /* An input's search is complete. Return RILL_OK to accept the outputs, or RILL_AGAIN to decode the input again with data collected so
-     * far.
-     * At the deadline the outputs are accepted. A failure fails this input alone. (optional) */
+     * far. At the deadline the outputs are accepted. A failure fails this input alone. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
     /* An input leaves the engine: called once per successful begin(). Under a memory limit the input may begin again, in any worker,
      * without the data collected. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the bonus that an instance adds to an action, and in *end (0 on entry) to an end action. May be negative. (optional;
-     * NULL:
-     * the setting certify refuses the scorer) */
+     * NULL: the setting certify refuses the scorer) */
     double (*max_bonus)(const void *self, double *end);
 } rill_scorer;
 
