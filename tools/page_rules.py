@@ -313,7 +313,8 @@ def limits_cell(label, heading, before):
 
 def times_cell(label, heading, before):
     """Firefox's student beside its own engine."""
-    row = next(row for row in columns("published-times.txt") if row[:2] == ["Firefox enpt, FLORES dev", ("its own engine" if label.startswith("Firefox") else label.strip("`"))])
+    program = "its own engine" if label.startswith("Firefox") else label.strip("`")
+    row = next(row for row in columns("published-times.txt") if row[:2] == ["Firefox enpt, FLORES dev", program])
     cells = {"seconds": row[2], "memory, MB": row[3], "BLEU": row[4]}
     if len(row) < 6:
         return cells.get(heading, "1")
@@ -493,8 +494,8 @@ RULES = [
     KeyedTableRule(SEARCH, "k | plain BLEU", cube_cell),
     KeyedTableRule(SEARCH, "k | plain: BLEU, s", cube_rnn_cell),
     TextRule(SEARCH, r"`accelerated` reaches (\d+) % of", reached_values),
-    TextRule(SEARCH, r"have ([\d.]+), ([\d.]+) and ([\d.]+) words on average\. Their class size at k = 30 is ([\d.]+), ([\d.]+) and ([\d.]+)\.",
-             length_values),
+    TextRule(SEARCH, r"have ([\d.]+), ([\d.]+) and ([\d.]+) words on average\. Their class size at k = 30 is ([\d.]+), ([\d.]+) and "
+             r"([\d.]+)\.", length_values),
     KeyedTableRule(SEARCH, "set, inputs | N |", short_cell),
     KeyedTableRule(TRANSLATION, "| gemm | attention |", profile_cell),
     KeyedTableRule(TRANSLATION, "operation, 512/2048 |", limits_cell),
