@@ -313,7 +313,7 @@ def limits_cell(label, heading, before):
 
 def times_cell(label, heading, before):
     """Firefox's student beside its own engine."""
-    program = "its own engine" if label.startswith("Firefox") else label.strip("`")
+    program = "its own engine" if label.startswith("Firefox") else label.replace("`", "")
     row = next(row for row in columns("published-times.txt") if row[:2] == ["Firefox enpt, FLORES dev", program])
     cells = {"seconds": row[2], "memory, MB": row[3], "BLEU": row[4]}
     if len(row) < 6:
