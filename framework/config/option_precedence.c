@@ -4,7 +4,6 @@
  * firm sources a contradiction is an error. */
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -348,10 +347,7 @@ static void append_ignored(search_config *c, const char *format, ...) __attribut
 static void append_ignored(search_config *c, const char *format, ...)
 {
     const size_t used = strlen(c->ignored), n_free = IGNORED_BYTES - used;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = rill_print_list(c->ignored + used, n_free, format, arguments);
-    va_end(arguments);
+    const int length = RILL__PRINT_ARGUMENTS(rill_print_list, c->ignored + used, n_free, format);
     if (length >= (int)n_free) memcpy(c->ignored + IGNORED_BYTES - 4, "...", 4);
 }
 
