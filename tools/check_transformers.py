@@ -157,11 +157,13 @@ class Folder:
             config["added_tokens_decoder"] = {token.pop("id"): token for token in both["added_tokens"]}
             write(self.path, "tokenizer_config.json", config)
             os.remove(os.path.join(self.path, "tokenizer.json"))
-        elif both is not None:  # as newer versions save it, with this file alone
+        elif both is not None and self.maybe(0.7):  # as newer versions save it, with this file alone
             self.edits.append("tokenizer.json alone")
             for name in VOCABULARY_FILES:
                 if os.path.exists(os.path.join(self.path, name)):
                     os.remove(os.path.join(self.path, name))
+        elif both is not None:
+            self.edits.append("tokenizer.json beside older files")
         tokens = tokenizer.get_vocab()
         self.size = max(max(tokens.values()) + 1, len(tokens))
         if self.name == "m2m":

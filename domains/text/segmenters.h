@@ -161,6 +161,10 @@ typedef struct rill_pipeline rill_pipeline;
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens);
 
+/* Add the document's added tokens alone. RILL_OK · as rill_pipeline_open() */
+rill_status rill_pipeline_add_tokens(rill_context *ctx, const char *name, const json_t *document,
+                                     rill_token_set *tokens);
+
 /* Build GPT-2's byte-level BPE with merges.txt at `path`. The caller reads vocab.json.
  *   prefix   1: prepend a space, unless the text starts with one
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
