@@ -1,7 +1,6 @@
 /* Reads lines from a file, pipe or terminal, for rill_run().
  *
- * Lines end with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader does not wait
- * (RILL_AGAIN); else it waits for data, and 2 ms more to fill a batch. */
+ * Lines end with "\n" or "\r\n"; NUL bytes are errors. While the engine has work, the reader does not wait for data (RILL_AGAIN). */
 #pragma once
 
 #include "cli.h"
@@ -51,8 +50,8 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
 
 /* --- input files and shards -------------------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of files in order, or shard I of N: the lines that begin in the I-th of N equal byte ranges. Line numbers and
- * ids refer to the whole input. Shards need regular files. */
+/* Input of a run: the lines of files in order, or shard I of N: lines that begin in the I-th of N equal byte ranges.
+ * Line numbers and ids count from the start of the whole input. Shards need regular files. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */

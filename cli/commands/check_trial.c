@@ -1,7 +1,6 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run decodes one input at a time. Repetitions find hidden state. Then come other batch sizes, budgets and methods.
- * Methods that prune must agree; others are compared with themselves. */
+ * The reference run decodes one input at a time. Other runs repeat it, or use other batch sizes, budgets and methods. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};

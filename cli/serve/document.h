@@ -1,7 +1,6 @@
 /* Documents: plain text or simple HTML, split into sentences, decoded and joined. Threads: one at a time per document.
  *
- * A *part* is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept. A tag moves to the translation of
- * its text, or, if not found, to the proportional place. */
+ * A *part* is decoded alone: a sentence, or the text of an inline tag. A tag moves to the translation of its text. */
 #pragma once
 
 #include "cli.h"

@@ -109,9 +109,8 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one model, whose thread decodes the inputs of all jobs in one endless run.
- *
- * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search.
+/* A service: one model, and a thread that decodes the inputs of all jobs. It takes one input of each job in turn. Identical inputs share a
+ * search.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). */
 

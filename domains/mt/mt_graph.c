@@ -1,7 +1,7 @@
 /* Adds a transformer's operations to the graphs of ../seq2seq.
  *
- * Self-attention reads the input's tokens in the encoder, the hypothesis's positions in the decoder. Blocks are post-norm,
- * x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Sinusoids are computed on first use: there may be a million positions. */
+ * Blocks are post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Sinusoids are computed on first use: a model may
+ * allow a million positions. */
 #include <math.h>
 
 #include "mt.h"

@@ -1,7 +1,6 @@
 /* Recurrent translation models: configuration, weights and graphs.
  *
- * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. A second arena holds
- * temporary data, cleared after each matrix. */
+ * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass replaces the longest match at each raw token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * Equal names share a placeholder, numbered per type. */
+ * One pass replaces the longest match at each raw token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* Finds the longest match at a raw token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
  *
- * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types a preferred one wins, else the first that needs no
- * preference. Number readers return the number of tokens read, or 0. Values stay below 10^15, so int64_t cannot overflow. */
+ * Ties: a rule wins over a name, an earlier rule over a later one, a preferred type over others. Values stay below 10^15. */
 #include <string.h>
 
 #include "question.h"
@@ -250,7 +249,7 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier one (p.m. in the lexicon's afternoon range) as the value.
+/* Capture a clock time without am or pm: both 24-hour readings, and as the value the likelier one (p.m. in the lexicon's afternoon range).
  * full: 1 for "200", which is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {

@@ -1,8 +1,7 @@
 /* The common part of sequence-to-sequence models over subword tokens.
  *
- * An architecture is a table of functions, seq_arch: read files, encode an input, compute a decoder state and its output. A domain puts
- * the callbacks below into its rill_domain and calls seq_open(). An open model is const; a runner belongs to one thread and owns all
- * mutable data. */
+ * An architecture is a table of functions, seq_arch. A domain puts the callbacks below into its rill_domain and calls seq_open().
+ * Threads: an open model is const; a runner belongs to one thread and owns all mutable data. */
 #pragma once
 
 #include "domain_base.h"

@@ -1,7 +1,7 @@
 /* Callbacks of the domain "shiftreduce" (rill/domain.h).
  *
- * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack: every unfinished hypothesis
- * has a legal action. close_model() and stop() accept partly built objects. */
+ * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack.
+ * close_model() and stop() accept partly built objects. */
 #include <string.h>
 
 #include "shiftreduce.h"

@@ -1,5 +1,4 @@
-/* Tokenizers of transformers' model families (m2m_100, mbart, t5 ...): the table of families, a directory's settings, the opened
- * tokenizer. Private to domains/text; others use tokenizer.h.
+/* Tokenizers of transformers' model families (m2m_100, mbart, t5 ...). Private to domains/text; others use tokenizer.h.
  *
  * Sources: transformers' tokenizers, and convert_slow_tokenizer.py for token ids. */
 #pragma once

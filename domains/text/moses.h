@@ -1,8 +1,7 @@
 /* Moses tokenization, then BPE, and back: for FSMT models (fairseq's of WMT'19) of English, German and Russian, and for Argos Translate.
  *
- * Source: sacremoses 0.2, as in transformers' FSMTTokenizer, compared string by string (tests/data/mt/moses): the rules of Moses' scripts
- * replace-unicode-punctuation, normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and
- * detokenizer. Tokens are escaped (&apos; &quot; &amp; ..).
+ * Source: sacremoses 0.2, as in transformers' FSMTTokenizer: the rules of Moses' scripts replace-unicode-punctuation,
+ * normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and detokenizer.
  * Threads: one at a time per object. */
 #pragma once
 
@@ -150,8 +149,8 @@ rill_status rill_moses_join(rill_moses *moses, const char *tokens, size_t length
 
 /* --- subword tokens: moses.c -------------------------------------------------------------------------------------- */
 
-/* Sources: transformers' tokenization_fsmt.py, except that "</s>" in a text is ordinary text; argostranslate/tokenizer.py, whose subword
- * tokens end in @@ unless they end a word. Threads may share a tokenizer, each with its own context. */
+/* Sources: transformers' tokenization_fsmt.py, and argostranslate/tokenizer.py. Here "</s>" in a text is ordinary text.
+ * Threads may share a tokenizer, each with its own context. */
 
 typedef struct rill_moses_bpe rill_moses_bpe;
 

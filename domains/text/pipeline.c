@@ -1,7 +1,6 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019): contractions; letters,
- * digits or other signs after an optional space; white space. */
+ * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019). */
 #include "segmenters.h"
 
 #include <stdio.h>

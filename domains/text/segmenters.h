@@ -37,8 +37,8 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). merges.txt has a pair per line,
- * in merge order. A word's last token ends in </w>, except in GPT-2's form. Threads may share merges. */
+/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). merges.txt has a pair per line.
+ * A word's last token ends in </w>, except in GPT-2's form. Threads may share merges. */
 
 /* Read merges.txt at `path`. *out: closed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
@@ -138,11 +138,11 @@ rill_status rill_token_set_split(const rill_token_set *tokens, int without, cons
 
 /* Tokenizers of the library `tokenizers`, read from tokenizer.json.
  *
- * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens. The caller splits
- * at added tokens first, and maps tokens to ids. Unsupported settings are errors.
+ * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens.
+ * Unsupported settings are errors. Threads may share a pipeline.
  *
  * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not grapheme clusters. Added tokens with
- * `normalized` match the original text. Threads may share a pipeline. */
+ * `normalized` match the original text. */
 
 typedef struct rill_pipeline rill_pipeline;
 

@@ -1,6 +1,6 @@
 /* Encodes text to token ids, and decodes ids to text.
  *
- * A segmenter (SentencePiece, Moses with BPE, or a model family's, text_families.c) splits text into tokens; the vocabulary has their ids.
+ * A segmenter (SentencePiece, Moses with BPE, or a model family's) splits text into tokens; the vocabulary has their ids.
  * With SentencePiece, a first word >>xx<< is the target language. Threads may share a tokenizer, each with its own context. */
 #pragma once
 

@@ -2,10 +2,10 @@
  *
  * A 64-bit key orders symbols by value, then by smaller symbol. Each warp keeps its best keys in registers.
  *
- * Different logits may round to the same log-probability, known only at the end. So the top M + 1 logits are found, and the row is read
- * again if the last two tie.
+ * Different logits may round to the same log-probability. So the top M + 1 logits are found, and the row is read again if the last two
+ * tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them, with the same bits.
+ * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them.
  * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
@@ -294,9 +294,8 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 
 /* --- writing the best choices ------------------------------------------------------------------------------------- */
 
-/* Whether the top M by log-probability may differ from the top M by x. Called by a whole warp.
- * Rounding is monotonic, so they differ only if log-probabilities M and M + 1 tie but their x differ: ties go to the smaller symbol. No
- * difference if no neighbouring float rounds to the same value. */
+/* Whether the top M by log-probability may differ from the top M by x. They agree unless log-probabilities M and M + 1 tie, and some
+ * neighbouring float rounds to the same value. Called by a whole warp. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);

@@ -1,7 +1,5 @@
 /* A run: laid out on the host, uploaded, enqueued operation by operation, downloaded.
  *
- * Layouts of runs to capture (capture.c) are for rounded row counts, so that they recur.
- *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
 #include "executor.h"
 

@@ -1,10 +1,8 @@
 /* The CUDA module's data of a network, a session and a run. Private header of the module.
  *
- * The host computes index spaces, columns and indices in pinned memory. One copy uploads them to the same offsets on the device, one copy
- * downloads results.
+ * The host computes index spaces, columns and indices in pinned memory. One copy uploads them, and one copy downloads results.
  *
- * A frame is a run's memory that outlives the call: pinned arrays and their device copy. The host waits for a run only for its results, or
- * to reuse its frame. */
+ * A frame is a run's memory that outlives the call. The host waits for a run only for its results, or to reuse its frame. */
 #pragma once
 
 #include "backend.h"
@@ -228,8 +226,8 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* Close the streams, which must be idle. */
-/* Get pinned memory for a copy of `bytes` outside runs, which the caller enqueues in the stream of slot updates. After
- * cuda_end_staging() later runs that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
+/* Get pinned memory for a copy of `bytes`, which the caller enqueues in the stream of slot updates. After cuda_end_staging(), later runs
+ * that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };

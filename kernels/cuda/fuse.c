@@ -1,9 +1,9 @@
 /* Fusion: fewer launches for a graph.
  *
- * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds it; without other
- * readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
+ * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds the input.
+ * Consecutive GEMMs on the same rows with adjacent weights are merged.
  *
- * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: separate launches. */
+ * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: these are separate launches. */
 #include "executor.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* GPU interface of the executor: memory, streams, GEMM. Plain C.
+/* GPU interface of the executor: memory, streams, GEMM. Plain C. Tests implement it on the host with the same kernels.
  *
- * Tests implement it on the host with the same kernels. Enqueued work runs in order, and completes before gpu_stream_sync() returns, which
- * reports failures. The caller keeps its memory until then. Threads: one at a time per stream; devices are shared. */
+ * Enqueued work runs in order. gpu_stream_sync() waits for it and reports failures; until then the caller keeps its memory.
+ * Threads: one at a time per stream; devices are shared. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Guards: bytes between a run's arrays that no kernel may write. For tests: arrays share two regions, so sanitizers see less.
+/* Guards, for tests: bytes between a run's arrays that no kernel may write. (Sanitizers cannot check arrays that share an allocation.)
  *
  * With RILL_CUDA_GUARDS in the environment, 0xFF bytes (NaN, or -1) follow each array. A write there fails the run; a read gives NaN. */
 #include "executor.h"

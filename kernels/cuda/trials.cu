@@ -1,7 +1,7 @@
 /* Chooses a matrix's GEMM algorithms by trial; and rill's own GEMM kernel, for matrices without a suitable one.
  *
- * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried on this GPU with many
- * numbers of rows; one passes if every row has the bits of the largest run. */
+ * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried with many numbers of rows.
+ * An algorithm passes if every row has the bits of the largest run. */
 #include <stdlib.h>
 #include <string.h>
 
