@@ -1,4 +1,4 @@
-/* The built-in heuristics prune a timestep's candidates by thresholds on logarithms, so nothing underflows.
+/* The built-in heuristics drop a timestep's candidates by thresholds on path scores.
  *
  * s: a candidate's path score; s_1: the best of the item's candidates and outputs (Yang et al. 2020, appendix A.3).
  *

@@ -1,7 +1,6 @@
 /* Instances of a run's heuristics and scorers; heuristics drop candidates.
  *
- * A heuristic is called once for adjacent items that share an instance. The setting `check` also calls a new instance for each item alone,
- * and fails the run if the result differs. */
+ * A heuristic is called once for adjacent items that share an instance. The setting `check` compares with a new instance per item. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* A run's chain: the list of its heuristics and scorers.
+/* A run's chain: the list of its heuristics and scorers, called links.
  *
- * A link is one heuristic or scorer. An item uses one instance of each link: the setup's, or one with its request's arguments. Items with
- * equal arguments share an instance. */
+ * An item uses one instance of each link: the setup's, or one with its request's arguments. Items with equal arguments share an instance.
+ */
 #pragma once
 
 #include "internal.h"

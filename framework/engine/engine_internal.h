@@ -127,8 +127,8 @@ typedef struct backtrace_buffer {
     float *logp, *score;
 } backtrace_buffer;
 
-/* Makes the texts of outputs by the domain's finalize(), when an item finishes. With rill_domain_info.finalize_anywhere the thread that
- * delivers results does (workers.c); results leave the engine without texts, with spare outputs under `distinct`. */
+/* Makes the texts of outputs by the domain's finalize(): when an item finishes, or, with rill_domain_info.finalize_anywhere, on the thread
+ * that delivers results (workers.c). */
 typedef struct output_writer {
     rill_context *ctx;
     const rill_domain *domain;
@@ -345,8 +345,7 @@ typedef enum stop_reason {
     STOP_REQUESTED,
 } stop_reason;
 
-/* Whether an item stops: enough outputs (setting `stop`); no live candidate, or the length limit; `requested` by a heuristic. The first
- * criterion decides.
+/* Whether an item stops: enough outputs (setting `stop`), no live candidate, the length limit, or `requested` by a heuristic.
  *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
@@ -424,8 +423,7 @@ double memory_limit_free_bytes(const rill_engine *e);
  * encoding. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input. measured: its size before encoding.
- *   RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT (exceeds the whole limit; message in
- *   `input`) */
+ *   RILL_OK · RILL_AGAIN (above the engine's part of the limit, not counted) · RILL_ERR_INPUT (above the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
 /* Returns how many more states the limit allows. States reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);

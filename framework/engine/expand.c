@@ -1,6 +1,6 @@
 /* Expands hypotheses: makes a row for each, has the domain compute its state, collects its modifiers (bonuses, masks, limits).
  *
- * An item's rows are adjacent, in rank order. States are computed here, not on commit: candidates that heuristics drop never get one. */
+ * States are computed here, not on commit: candidates that heuristics drop never get one. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Items: inputs being decoded, each with its beam and outputs, in a slot.
  *
- * A slot is the index of an item and of its encoder memory. It is free, ready (encoded, not admitted) or in flight. Data that each
- * timestep reads for all items is in separate arrays, for the CPU cache. */
+ * A slot is the index of an item and of its encoder memory. It is free, ready (encoded, not admitted) or in flight. */
 #pragma once
 
 #include "hyp_pool.h"

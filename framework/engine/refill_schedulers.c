@@ -5,13 +5,9 @@
  *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
  *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference",
  *                    algorithms 5 and 6
- *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first, since a run ends with
- *                    its longest item. Introduced by rill
+ *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first. Introduced by rill
  *
- * The orders of Yang et al. are exact; under the others overdue items go first (scheduler.h). All but `batch` refill when at most the
- * fraction `refill` of max_items is in flight.
- *
- * Sorting is counting sort: a comparison sort would take a noticeable part of a timestep. */
+ * All but `batch` refill when at most the fraction `refill` of max_items is in flight. */
 #include <string.h>
 
 #include "internal.h"

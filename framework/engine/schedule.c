@@ -1,6 +1,6 @@
 /* Selects the items of a timestep: the scheduler orders them, and the budget limits the number of live hypotheses.
  *
- * An item is taken whole. If a scheduler lists none, the oldest are taken, so every run ends. Overdue items may go first (scheduler.h). */
+ * If a scheduler lists no item, the oldest are taken, so every run ends. Overdue items may go first (scheduler.h). */
 #include <string.h>
 
 #include "engine_internal.h"

@@ -1,7 +1,7 @@
 /* Calls a run's scorers: begin() after encoding, score() for a timestep's rows, found() for an item's outputs, done() when the input
  * leaves.
  *
- * score() is called once for adjacent rows whose items share an instance. If found() requests a second search, the item restarts. */
+ * score() is called once for adjacent rows whose items share an instance. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Search variants change plain beam search for some inputs, such as sampling or cube pruning.
  *
- * Hooks are called only for items with a variant; NULL does nothing. A new variant is a file with its table, an entry in search/variants.c
- * and meson.build, and settings. */
+ * Hooks are called only for items with a variant; NULL does nothing. A new variant is a file with its table, listed in search/variants.c.
+ */
 #pragma once
 
 #include "timestep.h"
@@ -49,8 +49,7 @@ typedef struct search_variant {
     /* Choose the item's children: write t->heads in rank order and return their number, or VARIANT_BY_SCORE. row: the item's first row. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
     /* Called when an item stops, or times out without an output; not if it fails, is cancelled, preempted, or has an owner.
-     *   needs_output: 1: no candidate has ended. Returns 1 if the variant has added an output, so that live candidates make none; else 0.
-     */
+     *   needs_output: 1: no candidate has ended. Returns 1 if the variant has added an output, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);

@@ -1,8 +1,6 @@
-/* A timestep of batched beam search: extends each live hypothesis of the selected items by one action, perhaps in several phases, each
- * with its step() and score().
+/* A timestep of batched beam search: extends each live hypothesis of the selected items by one action, perhaps in several phases.
  *
- * Scratch memory is reused. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress
- * do not move. */
+ * If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
 #pragma once
 
 #include "item.h"

@@ -28,7 +28,7 @@ typedef struct topk_choice {
 } topk_choice;
 
 /* A row's best choices that end its hypothesis, kept apart from the best M if the end rule says so. by_end: with an end action; by_last:
- * with another action, counted in the length. terminal RILL_LIVE: none. */
+ * with another action. terminal RILL_LIVE: none. */
 typedef struct ended_choices {
     topk_choice by_end, by_last;
 } ended_choices;
@@ -93,8 +93,8 @@ const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
  */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r against choice i - 1: unsorted or infinite scores would corrupt a beam. Write it to *c with its terminal flag.
- * Returns 0 if the row has no choice i. */
+/* Check choice i of row r against choice i - 1: unsorted or infinite scores are errors. Write it to *c with its terminal flag. Returns 0
+ * if the row has no choice i. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;

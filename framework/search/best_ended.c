@@ -1,7 +1,6 @@
 /* At-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
  *
- * Each ended hypothesis is compared once, when its choice appears. Order: higher final score, earlier timestep, lower rank of the parent,
- * lower rank of the choice. */
+ * Order: higher final score, earlier timestep, lower rank of the parent, lower rank of the choice. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */

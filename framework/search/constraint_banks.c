@@ -1,7 +1,7 @@
 /* Divides an item's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries, so that low scores
- * do not crowd out candidates that meet more. Unused entries go to the bank before. */
+ * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries. Unused entries go
+ * to the bank before. */
 #include <stdlib.h>
 
 #include "engine_internal.h"

@@ -192,8 +192,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: n_taken counts each hypothesis's children among the best. A representative keeps only these; others with
- * such children get a row in the second pass. *next: row of the next representative. */
+/* Naive cube pruning of one item; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
+ * representatives get a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;

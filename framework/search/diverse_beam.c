@@ -1,9 +1,7 @@
 /* Diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
- * The groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` for each earlier group that
- * chose it in this timestep; path scores exclude this penalty.
- *
- * The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
+ * The groups choose in turn. An action's score falls by `diversity` for each earlier group that chose it in this timestep; path scores
+ * exclude this penalty. The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
  * memory) may end the search earlier.
  *
- * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest, and requests twice as many.
+ * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest.
  *
  * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *

@@ -1,7 +1,6 @@
 /* The functions that a device implements, and its data: networks with graphs, sessions with slots, rows of a run.
  *
- * A backend (the CPU, cpu.h, or a module such as CUDA) owns the memory of weights and tables, and runs graphs. The library does the rest:
- * checking networks, slots, vocabulary subsets, profiles.
+ * A backend (the CPU, or a module such as CUDA) owns the memory of weights and tables, and runs graphs. The library does the rest.
  *
  * Handle h is element h - 1 of its array; index space 0 is RILL_ROWS. */
 #pragma once

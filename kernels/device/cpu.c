@@ -1,7 +1,7 @@
 /* The CPU as a device: weights, table rows, and the partition of a run's rows.
  *
  * A thread computes a span of rows, block by block. A block's tensors take about half of the L2 cache if the weights fit there, else a few
- * megabytes, because each block rereads the weights. With few rows, threads divide each operation instead.
+ * megabytes. With few rows, threads divide each operation instead.
  *
  * Invariant: the partition does not change results. */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
  * are a range.
  *
- * Invariant: slots' ranges do not overlap, all ragged tables have memory for allocated rows, and a failed call changes no slot. */
+ * Invariant: slots' ranges do not overlap, and a failed call changes no slot. */
 #include "backend.h"
 
 #include <string.h>
