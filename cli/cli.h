@@ -46,7 +46,9 @@ int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
 /* Return the seconds of a monotonic clock. */
 double cli_now(void);
 
-/* Parse a whole number between `min` and `max`. `option` is its name for the message. */
+/* Read a decimal whole number between `min` and `max`: digits, after a minus sign if negative. Returns 0 if `text` is none. */
+int cli_read_int64(const char *text, int64_t min, int64_t max, int64_t *out);
+/* As cli_read_int64(). `option` is its name for the message. CLI_OK or CLI_FAILED after a message. */
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 /* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". `option`: without dashes. Returns as cli_parse_int64(). */
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);

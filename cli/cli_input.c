@@ -226,7 +226,7 @@ int cli_shard_read(const char *text, cli_shard *out)
     char *end, *last;
     errno = 0;
     const long long part = strtoll(text, &end, 10), n_parts = *end == '/' ? strtoll(end + 1, &last, 10) : 0;
-    if (end == text || *end != '/' || last == end + 1 || *last || errno)
+    if (end == text || *end != '/' || last == end + 1 || *last || text[strspn(text, "/-0123456789")] || errno)
         return cli_fail("--shard must be I/N, part I of N, as in 1/8 for the first of eight: found \"%s\"", text);
     if (n_parts < 1 || n_parts > CLI_SHARDS_MAX || part < 1 || part > n_parts)
         return cli_fail("--shard: part %lld of %lld does not exist: parts count from 1, and their maximum number is %d",

@@ -1,7 +1,6 @@
 /* Messages, the clock, parsing whole numbers, text for a terminal, and the progress line; see cli.h. */
 #include "cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,15 +70,20 @@ double cli_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
+int cli_read_int64(const char *text, int64_t min, int64_t max, int64_t *out)
 {
     char *end;
     errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end || isspace((unsigned char)*text) || errno || value < min || value > max)
-        return cli_fail("%s: \"%s\" is not a whole number from %" PRId64 " to %" PRId64, option, text, min, max);
+    const long long value = strtoll(text, &end, 10);
+    if (end == text || *end || text[strspn(text, "-0123456789")] || errno || value < min || value > max) return 0;
     *out = value;
-    return CLI_OK;
+    return 1;
+}
+
+int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    if (cli_read_int64(text, min, max, out)) return CLI_OK;
+    return cli_fail("%s: \"%s\" is not a whole number from %" PRId64 " to %" PRId64, option, text, min, max);
 }
 
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)

@@ -20,9 +20,8 @@ enum { MAX_COLUMNS = 10000 };
 
 int cli_records_column(const char *text)
 {
-    char *end;
-    const long column = strtol(text, &end, 10);
-    return end == text || *end || column < 1 || column > MAX_COLUMNS ? 0 : (int)column;
+    int64_t column;
+    return cli_read_int64(text, 1, MAX_COLUMNS, &column) ? (int)column : 0;
 }
 
 int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const char *jsonl)

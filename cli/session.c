@@ -24,10 +24,9 @@ static int take_model(void *command, const cli_option *option, const char *value
 static int take_workers(void *command, const cli_option *option, const char *value)
 {
     cli_session *session = command;
-    char *end;
-    const long workers = strcmp(value, "auto") ? strtol(value, &end, 10) : 0;
+    int64_t workers = 0;
     (void)option;
-    if (strcmp(value, "auto") && (end == value || *end || workers < 1 || workers > 1024))
+    if (strcmp(value, "auto") && !cli_read_int64(value, 1, 1024, &workers))
         return cli_fail("--workers: \"%s\" is not auto, or a whole number from 1 to 1024", value);
     session->workers = (int)workers;
     return CLI_OK;

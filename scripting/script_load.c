@@ -15,7 +15,6 @@ const script_part script_parts[] = {
     {script_open_scorers, NULL},
     {script_open_schedulers, NULL},
     {script_open_domains, NULL},
-    {script_open_config_lua, NULL},
     {script_open_config, NULL},
     {script_open_ffi, script_native_free},
     {script_open_names, NULL},

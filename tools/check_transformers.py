@@ -4,7 +4,7 @@
 Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model of
 one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed, contradicting), ties
 and stored tables, activations, types of numbers, added and special tokens, lengths, search settings. Texts are read with the
-directory's tokenizer by both. transformers computes in 64 bits.
+directory's tokenizer by both. transformers computes in 64 bits; its search, which adds log-probabilities in 32 bits, is made to.
 
 Of each directory rill may refuse what docs/mt.md says it refuses; such directories, and those that transformers does not open,
 are counted apart. So are those whose lists transformers itself makes otherwise in 32 bits than in 64: their searches hang on a
@@ -30,6 +30,7 @@ warnings.filterwarnings("ignore")
 try:
     import torch
     import transformers
+    import transformers.generation.utils as generation_utils
     from safetensors.torch import load_file, save_file
     from tokenizers import AddedToken
     from transformers.models.fsmt import modeling_fsmt
@@ -81,6 +82,14 @@ def read(folder, name):
 def write(folder, name, value):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False, indent=1)
+
+
+class Torch64:
+    """torch as transformers' search sees it in 64 bits: what it asks for in 32 bits, log-probabilities and their sums, has 64."""
+    float = float32 = torch.float64
+
+    def __getattr__(self, name):
+        return getattr(torch, name)
 
 
 class Folder:
@@ -336,6 +345,7 @@ class Folder:
 def theirs(folder, lines, languages, dtype=torch.float64):
     tokenizer = folder.load_tokenizer(folder.path)
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder.path, dtype=dtype).eval()
+    generation_utils.torch = Torch64() if dtype == torch.float64 else torch
     more, shared = {}, set()
     if folder.name == "m2m":  # an id that is an added token and a language: docs/mt.md says which of them rill writes
         shared = set(tokenizer.lang_token_to_id.values()) & set(tokenizer.added_tokens_decoder)

@@ -10,7 +10,7 @@ import shutil
 import zipfile
 import zlib
 
-from refusal import Refused, check_unpacked
+from refusal import Refused, check_unpacked, written_whole
 
 ENDING = ".argosmodel"
 MODEL = "model/"
@@ -52,10 +52,10 @@ def convert(path, out):
             for name in wanted:
                 if os.path.basename(name) in (".", ".."):
                     raise Refused(f"{path}: {name}: expected the name of a file")
-            os.makedirs(out, exist_ok=True)
-            for name in wanted:
-                with archive.open(name) as source, open(os.path.join(out, os.path.basename(name)), "wb") as target:
-                    shutil.copyfileobj(source, target)
+            with written_whole(out) as folder:
+                for name in wanted:
+                    with archive.open(name) as source, open(os.path.join(folder, os.path.basename(name)), "wb") as target:
+                        shutil.copyfileobj(source, target)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise Refused(f"{path}: not a whole zip: {error}") from error
     if not found:

@@ -11,7 +11,7 @@ import numpy as np
 
 from convert_bin import BESIDE, read_json
 from model_files import read_safetensors, write_safetensors
-from refusal import Refused
+from refusal import Refused, written_whole
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 MAY_DIFFER = ("_name_or_path", "transformers_version", "architectures")
@@ -70,11 +70,11 @@ def convert(folders, out, kind):
         check_config(first, folder)
         check_files(first, folder)
         add(sums, folder, read_weights(folder))
-    os.makedirs(out, exist_ok=True)
-    for name in [CONFIG, *BESIDE, *shortlist(first)]:
-        source, target = os.path.join(first, name), os.path.join(out, name)
-        if os.path.exists(source) and os.path.realpath(source) != os.path.realpath(target):
-            shutil.copyfile(source, target)
     means = {name: (array / len(folders)).astype(types[name]) for name, array in sums.items()}
-    write_safetensors(os.path.join(out, WEIGHTS), means, kind)
+    with written_whole(out) as folder:
+        for name in [CONFIG, *BESIDE, *shortlist(first)]:
+            source = os.path.join(first, name)
+            if os.path.exists(source) and os.path.realpath(source) != os.path.realpath(os.path.join(out, name)):
+                shutil.copyfile(source, os.path.join(folder, name))
+        write_safetensors(os.path.join(folder, WEIGHTS), means, kind)
     return [out]

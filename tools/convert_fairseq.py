@@ -209,10 +209,8 @@ def convert_one(model, out, kind, options):
     lower = all(piece == piece.lower() for piece in sides[0])
     tokenizer = {"langs": list(langs), "model_max_length": config["max_position_embeddings"], "do_lower_case": lower}
     write_model(out, config, tensors, file=model, kind=kind,
-                documents={"vocab-src.json": sides[0], "vocab-tgt.json": sides[1], "tokenizer_config.json": tokenizer})
-    if merges:
-        with open(os.path.join(out, "merges.txt"), "w", encoding="utf-8", newline="\n") as file:
-            file.write(merges)
+                documents={"vocab-src.json": sides[0], "vocab-tgt.json": sides[1], "tokenizer_config.json": tokenizer},
+                texts={"merges.txt": merges} if merges else None)
     return out
 
 

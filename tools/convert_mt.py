@@ -158,7 +158,8 @@ def main(arguments=None):
         for made in given.run(given):
             print(made)
     except (Refused, OSError) as error:
-        print(f"{os.environ.get('RILL_CONVERT', 'convert_mt')}: {error}", file=sys.stderr)
+        what = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        print(f"{os.environ.get('RILL_CONVERT', 'convert_mt')}: {what}", file=sys.stderr)
         return 1
     return 0
 

@@ -7,7 +7,7 @@ more step that the model's labels need: a constituent with the same label as its
 import os
 import re
 
-from refusal import Refused
+from refusal import Refused, written_whole
 
 TRACE = "-NONE-"
 MAX_DEPTH = 300  # brackets of one tree that are open at once; the functions below are recursive
@@ -160,7 +160,8 @@ def convert(folder, out, wanted):
     there = [name for name in os.listdir(out) if name in [part + ".ptb" for part in PARTS]]
     if there:
         raise Refused(f"{os.path.join(out, there[0])} is there already: name a new folder with --out")
-    for part in PARTS:
-        with open(os.path.join(out, part + ".ptb"), "w", encoding="utf-8") as file:
-            file.writelines(lines[part])
+    with written_whole(out) as made:
+        for part in PARTS:
+            with open(os.path.join(made, part + ".ptb"), "w", encoding="utf-8") as file:
+                file.writelines(lines[part])
     return told

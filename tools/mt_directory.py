@@ -11,7 +11,7 @@ import shutil
 import numpy as np
 
 from model_files import write_safetensors
-from refusal import Refused
+from refusal import Refused, written_whole
 
 SHARED = "model.shared.weight"
 ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
@@ -211,17 +211,20 @@ def write_json(path, value):
         file.write("\n")
 
 
-def write_model(out, config, tensors, *, file, kind=None, documents=None, copies=()):
-    """Make the directory `out`: config.json, model.safetensors, other JSON `documents` by name, and `copies`: pairs of a
-    file and its name there. `file` is where errors are looked for: the original."""
+def write_model(out, config, tensors, *, file, kind=None, documents=None, texts=None, copies=()):
+    """Make the directory `out`: config.json, model.safetensors, other JSON `documents` and `texts` by name, and `copies`: pairs of
+    a file and its name there. `file` is where errors are looked for: the original."""
     check_tensors(file, config, tensors)
     if config["model_type"] != "rnnsearch":
         drop_copies(config, tensors)
-    os.makedirs(out, exist_ok=True)
-    for source, name in copies:
-        if os.path.abspath(source) != os.path.abspath(os.path.join(out, name)):
-            shutil.copyfile(source, os.path.join(out, name))
-    for name, value in (documents or {}).items():
-        write_json(os.path.join(out, name), value)
-    write_json(os.path.join(out, "config.json"), config)
-    write_safetensors(os.path.join(out, "model.safetensors"), tensors, kind)
+    with written_whole(out) as folder:
+        for source, name in copies:
+            if os.path.abspath(source) != os.path.abspath(os.path.join(out, name)):
+                shutil.copyfile(source, os.path.join(folder, name))
+        for name, text in (texts or {}).items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as target:
+                target.write(text)
+        for name, value in (documents or {}).items():
+            write_json(os.path.join(folder, name), value)
+        write_json(os.path.join(folder, "config.json"), config)
+        write_safetensors(os.path.join(folder, "model.safetensors"), tensors, kind)

@@ -1,7 +1,9 @@
-"""What the converters raise, and texts that are read so that it is raised."""
+"""What the converters raise, texts that are read so that it is raised, and folders that are written whole."""
 
+import contextlib
 import io
 import os
+import tempfile
 
 
 class Refused(Exception):
@@ -20,6 +22,23 @@ def open_text(path, newline="\n"):
     """A file like open(), read whole; Refused if it is not UTF-8."""
     with open(path, "rb") as file:
         return io.StringIO(decoded(file.read(), path), newline)
+
+
+@contextlib.contextmanager
+def written_whole(out):
+    """A new folder whose files are moved to the folder `out` at the end of the block. If the block fails, as on a full disk, `out` is as
+    before: weights of one model never stand beside the vocabulary of another. An OSError of a write names `out`.
+    """
+    os.makedirs(out, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix="unfinished-") as folder:
+        try:
+            yield folder
+        except OSError as error:
+            if error.filename and not error.filename2 and not error.filename.startswith(folder):
+                raise  # a file that is read
+            raise OSError(error.errno, error.strerror, out) from error
+        for name in os.listdir(folder):
+            os.replace(os.path.join(folder, name), os.path.join(out, name))
 
 
 def check_unpacked(path, size):

@@ -1,6 +1,8 @@
 /* The LibreTranslate API; see http_api.h. */
 #include "http_api.h"
 
+#include <math.h>
+
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
 void libre_error(api_answer *refused)
@@ -147,10 +149,11 @@ static int read_alternatives(api_request *r)
     const json_t *value = json_object_get(r->body, "alternatives");
     const char *text = json_string_value(value);
     const int digits = text && *text && strlen(text) <= 3 && strspn(text, "0123456789") == json_string_length(value);
-    const json_int_t n = digits ? atoi(text) : json_integer_value(value);
+    const double n = !value ? 0 : digits ? atoi(text) : json_is_number(value) ? json_number_value(value) : -1;
+    if (!(n >= 0 && n <= 100 && n == floor(n)))
+        return api_refuse_request(r, "alternatives: expected a number from 0 to 100");
     r->alternatives = (int)n;
-    if (!value || ((digits || json_is_integer(value)) && n >= 0 && n <= 100)) return 1;
-    return api_refuse_request(r, "alternatives: expected a number from 0 to 100");
+    return 1;
 }
 
 static int set_alternatives(api_request *r)

@@ -120,9 +120,6 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits, \
     .graph_runs = rill_runner_graph_runs
 
-/* Returns the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
-rill_weight_type rill_weights_read_type(const rill_open_options *options);
-
 /* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
 
 /* The state of loading a model's weights. The caller sets the first five members; the others start as zero. */

@@ -96,40 +96,8 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Returns the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
-static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
-{
-    const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
-    const rill_scorer *s = chain == RILL_CHAIN_SCORERS ? rill_scorer_at(ctx, i) : NULL;
-    const rill_scheduler *p = chain == RILL_CHAIN_SCHEDULER ? rill_scheduler_at(ctx, i) : NULL;
-    return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
-}
-
-/* Check that every plugin of the chain is registered. The engine's message could not name config.json. */
-static rill_status check_chain(const folder_reader *r, rill_chain chain, const char *kind)
-{
-    rill_context *ctx = r->folder->ctx;
-    int32_t n;
-    const rill_chain_entry *entry = rill_option_source_chain(r->folder->search, chain, &n);
-    for (int32_t i = 0; i < n; i++) {
-        const char *name, *near = NULL, *wanted = entry[i].name;
-        for (size_t j = 0; (name = chain_name(ctx, chain, j)) != NULL && strcmp(name, wanted) != 0; j++) {
-            const char *both[] = {near != NULL ? near : name, name};
-            near = rill_nearest(wanted, both, 2);
-        }
-        if (name != NULL) continue;
-        const char *gone = rill_refused_option(kind, wanted);
-        if (gone != NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\": %s", r->file, kind, wanted,
-                             gone);
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\"%s%s%s", r->file, kind, wanted,
-                         near != NULL ? ": did you mean \"" : ": `rill list` shows all, and plugins add more",
-                         near != NULL ? near : "", near != NULL ? "\"?" : "");
-    }
-    return RILL_OK;
-}
-
-/* Fail if options of config.json exclude each other. Options that contradict the user's are dropped later. */
+/* Fail if options of config.json exclude each other, or name an unknown heuristic, scorer or scheduler: the engine's message could not name
+ * config.json. Options that contradict the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -147,11 +115,9 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
             TRY(set_scalar(r, key, value));
         }
     }
-    TRY(check_chain(r, RILL_CHAIN_HEURISTICS, "heuristic"));
-    TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
-    TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "scheduler"));
     const rill_status status = rill_option_source_check(r->folder->search);
-    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", r->file, rill_error(ctx)) : status;
+    if (status != RILL_ERR_OPTION && status != RILL_ERR_NOT_FOUND) return status;
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: %s", r->file, rill_error(ctx));
 }
 
 /* --- the domain of a model ---------------------------------------------------------------------------------------- */

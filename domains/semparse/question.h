@@ -159,5 +159,6 @@ size_t rill__drop_character(char *data, size_t length, char c);
 /* Classify one lower-case token as a number. */
 rill__number rill__number_read(const char *data, size_t length);
 
-/* Return the longest match that begins at raw token `first`. Left contexts are compared with question->items, the output so far. */
+/* Return the longest match that begins at token `first` of the question. A phrase's left context must equal the end of question->items, the
+ * output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);

@@ -208,13 +208,18 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
 
 static rill_status load_all(seq_model *m, const rill_open_options *options)
 {
+    /* in the order of the option's words */
+    static const rill_weight_type weight_types[] = {RILL_WEIGHT_F32, RILL_WEIGHT_BF16, RILL_WEIGHT_F16,
+                                                    RILL_WEIGHT_INT8};
     const size_t nets = 1 + (size_t)options->n_ensemble;
-    const char *domain = m->domain;
+    const char *domain = m->domain, *weights = rill_open_option(options, seq_options->name);
+    int32_t word = 1;
     if (nets > RILL_MIX_MODELS)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
                          nets);
     m->takes_raw_text = !options->tokenized;
-    m->weights = rill_weights_read_type(options);
+    if (weights != NULL) TRY(rill_option_read(m->ctx, seq_options, weights, &word));
+    m->weights = weight_types[word - 1];
     TRY(rill_options_network(m->ctx, domain, options, &m->device, &m->network));
     const char *scores = rill_open_option(options, "scores");
     m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;

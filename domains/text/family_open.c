@@ -344,7 +344,7 @@ static rill_status open_vocabulary_of_family(family_opener *o)
     TRY(open_pieces(o));
     TRY(read_family_switches(o));
     TRY(add_all(o));
-    rill_token_set_finish(&t->tokens);
+    TRY(rill_token_set_finish(&t->tokens));
     if (t->pipeline != NULL) TRY(rill_pipeline_set_vocabulary(t->pipeline, t->tokens.vocabulary));
     return rill_languages_open(t, o->ctx, o->config, o->files);
 }

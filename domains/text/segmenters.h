@@ -90,7 +90,7 @@ typedef struct rill_added_token {
 int rill_added_token_flags(const json_t *token);
 
 typedef struct rill_token_set {
-    rill_arena arena;            /* `added` and its texts */
+    rill_arena arena;            /* `added`, its texts, `flags` */
     const char *name;            /* file name, for error messages */
     rill_vocabulary *vocabulary; /* base tokens and added tokens; the caller's */
     int32_t limit;               /* maximum number of tokens: the model's vocabulary size */
@@ -99,6 +99,9 @@ typedef struct rill_token_set {
     /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;
     int32_t max_gap;
+    rill_vocabulary *names; /* the texts of `added`; NULL after rill_token_set_finish() */
+    int8_t *flags;          /* [n_flags] by id, -1: no added token; from rill_token_set_finish() on */
+    int32_t n_flags;
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 
@@ -116,15 +119,16 @@ int32_t rill_token_set_find(const rill_token_set *tokens, const char *text, size
 /* The id of an added token, also after rill_token_set_finish(); -1 if the text is no added token. */
 int32_t rill_token_set_added_id(const rill_token_set *tokens, const char *text, size_t length);
 
-/* Prepare the set for splitting texts; tokens cannot be added afterwards. */
-void rill_token_set_finish(rill_token_set *tokens);
+/* Prepare the set for splitting texts; tokens cannot be added afterwards. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_token_set_finish(rill_token_set *tokens);
 
 static inline void rill_token_set_clear(rill_token_set *tokens)
 {
+    rill_vocabulary_close(tokens->names);
     rill_arena_clear(&tokens->arena);
 }
 
-/* The flags of an added token; -1 if the id is not that of an added token. */
+/* The flags of an added token of a finished set; -1 if the id is not that of an added token. */
 int rill_token_set_flags(const rill_token_set *tokens, int32_t id);
 
 /* Split a text at added tokens, the longest match first. Calls `token` with each, and `part` with the text between.

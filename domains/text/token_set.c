@@ -1,6 +1,7 @@
 /* Numbers added tokens, and splits texts at them.
  *
- * Invariant: added tokens are in order of insertion until rill_token_set_finish(), then by first byte, longest first. */
+ * Invariant: until rill_token_set_finish(), added tokens are in order of insertion and numbered by `names`; then they
+ * are sorted by compare(), and `names` is NULL. */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -20,11 +21,23 @@ rill_status rill_token_set_end_base(const rill_token_set *t)
     return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name, t->limit);
 }
 
+/* By first byte, then the longest first. */
+static int compare(const void *a, const void *b)
+{
+    const rill_slice *x = &((const rill_added_token *)a)->text, *y = &((const rill_added_token *)b)->text;
+    const int first = (unsigned char)x->data[0] - (unsigned char)y->data[0];
+    if (first != 0) return first;
+    if (x->length != y->length) return x->length > y->length ? -1 : 1;
+    return memcmp(x->data, y->data, x->length);
+}
+
 static rill_added_token *find_added(const rill_token_set *t, const char *text, size_t length)
 {
-    for (size_t i = 0; i < t->n_added; i++)
-        if (rill_slice_equal(t->added[i].text, (rill_slice){text, length})) return &t->added[i];
-    return NULL;
+    const rill_added_token key = {.text = {text, length}};
+    if (t->n_added == 0 || length == 0) return NULL;
+    if (t->names == NULL) return bsearch(&key, t->added, t->n_added, sizeof key, compare);
+    const int32_t i = rill_vocabulary_id(t->names, text, length);
+    return i >= 0 ? &t->added[i] : NULL;
 }
 
 int32_t rill_token_set_added_id(const rill_token_set *t, const char *text, size_t length)
@@ -85,35 +98,34 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
         if (added.id == n) TRY(rill_vocabulary_add(t->vocabulary, t->name, text, length));
     }
     TRY(check_number(t, text, id, added.id));
+    if (t->names == NULL) TRY(rill_vocabulary_create(&t->names, t->arena.ctx));
+    TRY(rill_vocabulary_add(t->names, t->name, text, length));
     TRY(rill_arena_copy(&t->arena, text, length, t->name, &added.text.data));
     PUSH(&t->arena, t->added, t->n_added, added, t->name);
     return RILL_OK;
 }
 
-static int compare(const void *a, const void *b)
+rill_status rill_token_set_finish(rill_token_set *t)
 {
-    const rill_slice *x = &((const rill_added_token *)a)->text, *y = &((const rill_added_token *)b)->text;
-    const int first = (unsigned char)x->data[0] - (unsigned char)y->data[0];
-    if (first != 0) return first;
-    if (x->length != y->length) return x->length > y->length ? -1 : 1;
-    return memcmp(x->data, y->data, x->length);
-}
-
-void rill_token_set_finish(rill_token_set *t)
-{
+    const int32_t n = rill_vocabulary_count(t->vocabulary);
     size_t i = 0;
     if (t->n_added > 0) qsort(t->added, t->n_added, sizeof *t->added, compare);
     for (int c = 0; c <= 256; c++) {
         while (i < t->n_added && (unsigned char)t->added[i].text.data[0] < c) i++;
         t->first_by_byte[c] = (int32_t)i;
     }
+    TRY(rill_arena_alloc(&t->arena, &t->flags, (size_t)n, 1, t->name));
+    memset(t->flags, -1, (size_t)n);
+    for (i = t->n_added; i-- > 0;) t->flags[t->added[i].id] = (int8_t)t->added[i].flags;
+    t->n_flags = n;
+    rill_vocabulary_close(t->names);
+    t->names = NULL;
+    return RILL_OK;
 }
 
 int rill_token_set_flags(const rill_token_set *t, int32_t id)
 {
-    for (size_t i = 0; i < t->n_added; i++)
-        if (t->added[i].id == id) return t->added[i].flags;
-    return -1;
+    return id >= 0 && id < t->n_flags ? t->flags[id] : -1;
 }
 
 /* --- splitting texts ---------------------------------------------------------------------------------------------- */

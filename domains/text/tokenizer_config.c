@@ -201,7 +201,7 @@ rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files
     TRY(rill_tokenizer_config_add_tokens(&config, t->added));
     TRY(rill_tokenizer_config_add_special(&config, t->added));
     if (t->target != t->source) TRY(add_to_target(t, files, first));
-    rill_token_set_finish(t->added);
+    TRY(rill_token_set_finish(t->added));
     return rill_config_bool_or(config.config, "clean_up_tokenization_spaces", 0, &t->clean_up_spaces);
 }
 

@@ -265,9 +265,15 @@ void rill_leave_plain_locale(void *old_locale)
 double rill_read_number(const char *text, char **end)
 {
     void *old_locale = rill_enter_plain_locale();
-    const double number = strtod(text, end);
+    char *stop;
+    const double number = strtod(text, &stop);
     rill_leave_plain_locale(old_locale);
-    return number;
+    /* strtod() accepts white space, a plus sign and hexadecimal */
+    const size_t length = (size_t)(stop - text);
+    const int is_decimal = strspn(text, " \t\n\v\f\r+") == 0 && !memchr(text, 'x', length) &&
+                           !memchr(text, 'X', length);
+    if (end != NULL) *end = is_decimal ? stop : (char *)text;
+    return is_decimal ? number : 0;
 }
 
 int rill_print_list(char *out, size_t size, const char *format, va_list arguments)

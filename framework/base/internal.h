@@ -157,19 +157,12 @@ static inline size_t rill__grown(size_t capacity, size_t need)
 /* Return the index of `key` in n ascending numbers, or -1. */
 static inline int32_t rill__find_sorted(const int32_t *numbers, int32_t n, int32_t key)
 {
-    int32_t low = 0, high = n;
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (numbers[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const int32_t low = rill_lower_bound(numbers, n, key);
     return low < n && numbers[low] == key ? low : -1;
 }
 
-/* Fail with RILL_ERR_NOT_FOUND: no registered plugin of this kind has the name. The message has the nearest registered name. */
-rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name);
+/* Fail with RILL_ERR_NOT_FOUND if no registered plugin of this kind has the name. The message has the nearest registered name. */
+rill_status rill__check_registered(rill_context *ctx, rill__table_kind kind, const char *name);
 
 enum {
     DEVICES_MAX = 64,    /* maximum number of entries in the option `device`, a list such as "cuda:0,cuda:1" */

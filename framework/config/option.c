@@ -1,7 +1,6 @@
 /* Options: find a row by name, suggest the nearest known name, read and write values. */
 #include "rill/option.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -210,9 +209,7 @@ static const char *read_number(const char *text, number *out)
     char *end, *digits_end;
     errno = 0;
     *out = real_number(rill_read_number(text, &end));
-    /* strtod() accepts white space and hexadecimal */
-    if (end == text || errno != 0 || isspace((unsigned char)*text) || strcspn(text, "xX") < (size_t)(end - text))
-        return NULL;
+    if (end == text || errno != 0) return NULL;
     const long long digits = strtoll(text, &digits_end, 10);
     if (digits_end == end) out->whole = digits;
     return end;
@@ -234,7 +231,7 @@ static int parse_number(const rill_option *option, const char *text, number *out
     }
     const double value = out->real;
     return end != NULL && *end == '\0' && value >= option->min && value <= option->max &&
-           (option->type != RILL_OPTION_INT || text[strspn(text, "+-0123456789")] == '\0') &&
+           (option->type != RILL_OPTION_INT || text[strspn(text, "-0123456789")] == '\0') &&
            (option->type != RILL_OPTION_BYTES || value == 0 || value >= 1);
 }
 

@@ -559,7 +559,11 @@ rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
 
 rill_status rill_option_source_check(const rill_option_source *source)
 {
+    static const rill__table_kind kinds[RILL_CHAINS] = {RILL__HEURISTIC, RILL__SCORER, RILL__SCHEDULER};
     rill_search_config *alone;
+    for (int which = 0; which < RILL_CHAINS; which++)
+        for (size_t i = 0; i < source->chain[which].n; i++)
+            RILL__TRY(rill__check_registered(source->ctx, kinds[which], source->chain[which].entry[i].name));
     const rill_status status = rill_search_config_make(&alone, source->ctx, source, NULL, 0);
     rill_search_config_free(alone);
     return status;

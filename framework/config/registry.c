@@ -204,11 +204,12 @@ DEFINE_LOOKUP(heuristic, RILL__HEURISTIC)
 DEFINE_LOOKUP(scorer, RILL__SCORER)
 DEFINE_LOOKUP(scheduler, RILL__SCHEDULER)
 
-rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name)
+rill_status rill__check_registered(rill_context *ctx, rill__table_kind kind, const char *name)
 {
     const char *const word = kinds[kind].word;
     const table_head *table;
     rill_option_near near = {0};
+    if (list_find(&ctx->tables[kind], name) != NULL) return RILL_OK;
     for (size_t i = 0; (table = table_at(&ctx->tables[kind], i)) != NULL; i++)
         rill_option_nearer(&(rill_option){.name = table->name}, name, &near);
     return rill__fail_unknown_name(ctx, RILL_ERR_NOT_FOUND, word, name, rill_refused_option(word, name), &near,

@@ -96,8 +96,7 @@ static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scor
         *link = (chain_link){.scorer = rill_find_scorer(c->ctx, entry->name), .state_offset = c->state_bytes};
     else
         *link = (chain_link){.heuristic = rill_find_heuristic(c->ctx, entry->name)};
-    if (link->heuristic == NULL && link->scorer == NULL)
-        return rill__fail_unknown(c->ctx, is_scorer ? RILL__SCORER : RILL__HEURISTIC, entry->name);
+    RILL__TRY(rill__check_registered(c->ctx, is_scorer ? RILL__SCORER : RILL__HEURISTIC, entry->name));
     const char *arguments = entry->arguments != NULL ? entry->arguments : "";
     RILL__TRY(acquire(c, link, arguments, &c->default_instances[c->n]));
     c->n++;

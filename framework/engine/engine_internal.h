@@ -454,7 +454,7 @@ rill_status output_writer_append(const output_writer *w, const rill_hypothesis *
 /* Set the outputs' pointers to texts, actions and log-probabilities, after all outputs were added, because appending may move the
  * arrays. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
-/* Make the texts of a record that left the engine without them, in `text`. */
+/* Write the output texts of a record into `text`, if the engine has not written them yet. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 /* tracer.c */

@@ -1,6 +1,7 @@
 /* Expands hypotheses: makes a row for each, has the domain compute its state, collects its modifiers (bonuses, masks, limits).
  *
- * States are computed here, not on commit: candidates that heuristics drop never get one. */
+ * An item's rows are adjacent, in rank order.
+ * A state is computed when its hypothesis is expanded, so candidates that heuristics dropped get none. */
 #include <math.h>
 #include <string.h>
 

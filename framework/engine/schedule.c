@@ -12,7 +12,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
     const char *name = wanted != NULL ? wanted->name : rill__find_method(e->settings.method)->scheduler;
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
     const rill_scheduler *scheduler = rill_find_scheduler(e->ctx, name);
-    if (scheduler == NULL) return rill__fail_unknown(e->ctx, RILL__SCHEDULER, name);
+    RILL__TRY(rill__check_registered(e->ctx, RILL__SCHEDULER, name));
     rill_error_clear(e->ctx);
     rill_status status = scheduler->create != NULL ? scheduler->create(scheduler, e->ctx, arguments, &e->schedule.self)
                                                    : RILL_OK;

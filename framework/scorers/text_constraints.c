@@ -53,7 +53,7 @@ rill_status constraint_read_ids(constraint *c, const rill_model *model, const ch
     for (text += strspn(text, " "); text < end; text += strspn(text, " ")) {
         char *number_end;
         const long action = strtol(text, &number_end, 10);
-        if (number_end == text || number_end > end || (*number_end != ' ' && number_end < end) || action < 0 ||
+        if (*text < '0' || *text > '9' || number_end > end || (*number_end != ' ' && number_end < end) || action < 0 ||
             action >= actions)
             return constraint_refuse(c, "\"%.*s\" is not an action id: expected 0 to %d - 1", (int)strcspn(text, " "),
                                      text, actions);

@@ -410,7 +410,8 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
-/* End the exact search. The frontier's bounds enter B. B of the beam search stays valid, so the smaller applies. */
+/* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of the beam search's and that of the
+ * prefixes left in the frontier. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;

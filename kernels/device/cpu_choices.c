@@ -112,38 +112,22 @@ static void set_group_legal(const cpu_group *g, size_t *used, rill_best *best)
 
 /* --- scores of given actions -------------------------------------------------------------------------------------- */
 
-/* Return how many of n ascending numbers are below `min_key`. */
-static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (x[middle] < min_key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Return the symbol that an action stands for (with a vocabulary subset, its position there); -1: the action is not among the symbols. */
 static int32_t action_symbol(const cpu_group *g, int32_t action)
 {
     if (g->id == NULL)
         return action >= g->first_action && (size_t)(action - g->first_action) < g->symbols ? action - g->first_action
                                                                                             : -1;
-    const size_t index = lower_bound_index(g->id, g->symbols, action);
-    return index < g->symbols && g->id[index] == action ? (int32_t)index : -1;
+    const int32_t index = rill_lower_bound(g->id, (int32_t)g->symbols, action);
+    return (size_t)index < g->symbols && g->id[index] == action ? index : -1;
 }
 
 static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
-    const size_t picks = (size_t)s->n_picks;
-    for (size_t r = 0; r < g->rows && picks > 0; r++) {
-        const size_t row = dev_host_row(&g->b->d, g->space, g->first + r);
-        for (size_t i = lower_bound_index(s->pick_row, picks, (int64_t)row); i < picks && (size_t)s->pick_row[i] == row;
-             i++) {
+    for (size_t r = 0; r < g->rows && s->n_picks > 0; r++) {
+        const int32_t row = (int32_t)dev_host_row(&g->b->d, g->space, g->first + r);
+        for (int32_t i = rill_lower_bound(s->pick_row, s->n_picks, row); i < s->n_picks && s->pick_row[i] == row; i++) {
             const int32_t v = action_symbol(g, s->pick_action[i]);
             s->pick_logp[i] = v >= 0 ? get_logp(call, r, (size_t)v) : -INFINITY;
         }
@@ -185,16 +169,16 @@ static int is_in_run_order(const cpu_group *g)
     return g->space == RILL_ROWS && g->b->run->d.order == NULL;
 }
 
-static void write_choices(const cpu_group *g, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts)
+static void write_choices(const cpu_group *g, const rill_best *best)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
     for (size_t r = 0; r < g->rows; r++) {
         const size_t row = dev_host_row(&g->b->d, g->space, g->first + r), offset = row * (size_t)s->stride;
-        s->count[row] = counts[r];
-        for (size_t i = 0; i < (size_t)counts[r]; i++) {
-            const int32_t v = ids[r * ld + i];
+        s->count[row] = best->counts[r];
+        for (size_t i = 0; i < (size_t)best->counts[r]; i++) {
+            const int32_t v = best->ids[r * best->ld_out + i];
             s->action[offset + i] = g->id != NULL ? g->id[v] : v + g->first_action;
-            s->logp[offset + i] = logp[r * ld + i];
+            s->logp[offset + i] = best->logp[r * best->ld_out + i];
         }
     }
 }
@@ -216,7 +200,7 @@ static void write_best(const cpu_group *g, rill_best *best, size_t *used)
                         : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->logp);
     if (direct) best->counts = s->count + row;
     run->kernels->best(best, g->b->pool);
-    if (s->max_choices > 0 && !direct) write_choices(g, best->ids, best->logp, best->ld_out, best->counts);
+    if (s->max_choices > 0 && !direct) write_choices(g, best);
     fill_picks(g, symbol_logp, best);
 }
 
@@ -297,11 +281,8 @@ typedef struct mixture {
     const float *bias[RILL_MIX_MODELS];
     float *x;         /* [rows, ld] for each symbol: first m(v), then x(v) if the symbol can be among the best */
     float *log_norm;  /* [rows] log-normaliser of the current model */
-    int32_t *action;  /* [rows, n_best] best symbols */
-    float *logp;      /* [rows, n_best] log-probabilities of the best symbols */
-    int32_t *count;   /* [rows] number of best symbols found */
     uint8_t *invalid; /* [rows] 1: some model has no valid distribution for this row */
-    rill_best args;
+    rill_best args;   /* with the arrays of the best symbols, of row stride n_best */
 } mixture;
 
 static size_t mix_work_bytes(const cpu_run *r, const dev_op *op)
@@ -320,17 +301,11 @@ static void lay_out_mixture(mixture *m, const cpu_group *g)
     m->ld = dev_padded(max_group_symbols(run, g->op));
     m->x = cpu_alloc_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
     m->log_norm = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->log_norm);
-    m->action = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->action);
-    m->logp = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->logp);
-    m->count = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->count);
+    m->args = (rill_best){.rows = g->rows, .symbols = g->symbols, .n_best = 1, .ld_out = m->n_best};
+    m->args.ids = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->args.ids);
+    m->args.logp = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->args.logp);
+    m->args.counts = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->args.counts);
     m->invalid = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->invalid);
-    m->args = (rill_best){.rows = g->rows,
-                          .symbols = g->symbols,
-                          .n_best = 1,
-                          .ids = m->action,
-                          .logp = m->logp,
-                          .ld_out = m->n_best,
-                          .counts = m->count};
     set_group_legal(g, &used, &m->args);
 }
 
@@ -387,10 +362,10 @@ static float mixture_logp(const mixture *m, size_t r, size_t v)
 /* Compute x(v), the log of the mean probability, for symbols of row r that can be among the best; others get -infinity. */
 static void mix_contenders(const mixture *m, size_t r)
 {
-    const size_t count = (size_t)m->count[r];
+    const size_t count = (size_t)m->args.counts[r];
     float *x = m->x + r * m->ld, min_x = -INFINITY;
     if (count == m->n_best) {
-        min_x = x[m->action[r * m->n_best + count - 1]];
+        min_x = x[m->args.ids[r * m->n_best + count - 1]];
         /* the second term is a tolerance, many times the rounding error */
         min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x));
     }
@@ -413,7 +388,7 @@ static void find_mixture_best(const mixture *m)
         for (size_t r = 0; r < g->rows; r++) mix_contenders(m, r);
         g->b->run->kernels->best(&best, g->b->pool);
     }
-    write_choices(g, m->action, m->logp, m->n_best, m->count);
+    write_choices(g, &best);
 }
 
 static float mixture_pick_logp(const void *call, size_t r, size_t v)

@@ -383,7 +383,8 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
 
-/* The B best keys (rill_best_key) of a row: all below `first`, and the best `ties` of the 1 << shift keys from `first` on. */
+/* The B best keys (rill_best_key; a lower key is better) of a row: all keys below `first`, and the `ties` best of the keys in
+ * [first, first + (1 << shift)). */
 typedef struct key_cut {
     uint64_t first;
     int shift;

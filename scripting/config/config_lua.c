@@ -23,14 +23,6 @@ static const struct {
 
 /* --- settings and options ------------------------------------------------------------------------------------------- */
 
-/* own.aliases(name): the setting's other names, separated by spaces. */
-static int own_aliases(lua_State *L)
-{
-    lua_pushstring(L, rill_option_find(rill_setting_table(), lua_tostring(L, 1))->aliases);
-    if (lua_isnil(L, -1)) lua_pushliteral(L, "");
-    return 1;
-}
-
 static rill_value value_at(lua_State *L, int index)
 {
     switch (lua_type(L, index)) {
@@ -90,13 +82,6 @@ static int own_is_options_key(lua_State *L)
 static int own_domains(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)rill_registry_size(script_from_lua(L)->ctx).domains);
-    return 1;
-}
-
-/* own.settings(): return the names of all settings, in the order of rill_setting_table(). */
-static int own_settings(lua_State *L)
-{
-    script_push_settings(L);
     return 1;
 }
 
@@ -213,40 +198,24 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-void script_open_config_lua(lua_State *L)
+void script_open_config_lua(lua_State *L, const luaL_Reg *more)
 {
-    static const luaL_Reg functions[] = {{"value", own_value},
-                                         {"is_options_key", own_is_options_key},
-                                         {"settings", own_settings},
-                                         {"aliases", own_aliases},
-                                         {"nearest", own_nearest},
-                                         {"gone", own_gone},
-                                         {"is_heuristic", own_is_heuristic},
-                                         {"who", own_who},
-                                         {"domains", own_domains},
-                                         {"parameters", own_parameters},
-                                         {NULL, NULL}};
-    char spelt[SCRIPT_NAME_MAX];
+    static const luaL_Reg functions[] = {
+        {"value", own_value},     {"is_options_key", own_is_options_key}, {"nearest", own_nearest},
+        {"gone", own_gone},       {"is_heuristic", own_is_heuristic},     {"who", own_who},
+        {"domains", own_domains}, {"parameters", own_parameters},         {NULL, NULL}};
     lua_pushglobaltable(L);
     script_push_copy(L, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
     lua_pop(L, 1);
     luaL_newlib(L, functions);
+    luaL_setfuncs(L, more, 0);
     lua_pushstring(L, script_from_lua(L)->path);
     lua_setfield(L, -2, "path");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
     for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
-        script_name_add(L, "options", script_lua_name(s->name, spelt));
     lua_pushcfunction(L, make_sweep);
     lua_setfield(L, -2, "sweep");
-}
-
-void script_config_lua_add(lua_State *L, const luaL_Reg *functions)
-{
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
-    luaL_setfuncs(L, functions, 0);
-    lua_pop(L, 1);
 }
 
 /* --- calling config.lua ------------------------------------------------------------------------------------------- */

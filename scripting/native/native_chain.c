@@ -104,20 +104,9 @@ static rill_status create(const void *table, rill_context *ctx, const char *argu
     return RILL_OK;
 }
 
-static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return create(table, ctx, arguments, self);
-}
-
-static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return create(table, ctx, arguments, self);
-}
-
-static rill_status create_scheduler(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create_heuristic, rill_heuristic, create)
+SCRIPT_CREATE(create_scorer, rill_scorer, create)
+SCRIPT_CREATE(create_scheduler, rill_scheduler, create)
 
 /* --- registration ------------------------------------------------------------------------------------------------- */
 

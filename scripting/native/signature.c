@@ -58,7 +58,7 @@ typedef struct type_words {
     /* the signature_type of a word that is a complete type on its own, such as "int32"; -1: there is no such word */
     int single;
     int count[COMBINING]; /* how often each word of combining[] occurred */
-    int n_combining;      /* total number of combining words */
+    int n_combining;      /* sum of `count` */
 } type_words;
 
 typedef struct reader {

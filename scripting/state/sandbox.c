@@ -338,16 +338,6 @@ void script_set_metatable(lua_State *L, const luaL_Reg *functions)
 
 /* --- the global `rill` -------------------------------------------------------------------------------------------- */
 
-void script_push_settings(lua_State *L)
-{
-    lua_Integer n = 0;
-    lua_newtable(L);
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
-        lua_pushstring(L, s->name);
-        lua_rawseti(L, -2, ++n);
-    }
-}
-
 static void set_names(lua_State *L)
 {
     lua_Integer n = 0;
@@ -357,7 +347,12 @@ static void set_names(lua_State *L)
         lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, "methods");
-    script_push_settings(L);
+    lua_newtable(L);
+    n = 0;
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
+        lua_pushstring(L, s->name);
+        lua_rawseti(L, -2, ++n);
+    }
     lua_setfield(L, -2, "settings");
 }
 

@@ -171,8 +171,6 @@ int script_raw_field(lua_State *L, int index, const char *key);
 void script_set_metatable(lua_State *L, const luaL_Reg *functions);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
-/* Push a list with the names of all settings. */
-void script_push_settings(lua_State *L);
 /* Push a copy of the table on top of the stack. The tables in it are copied too, down to `depth` levels. */
 void script_push_copy(lua_State *L, int depth);
 

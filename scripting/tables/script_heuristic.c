@@ -148,10 +148,7 @@ static rill_status apply(void *self, rill_candidates *b)
 
 /* --- declaring heuristics ----------------------------------------------------------------------------------------- */
 
-static rill_status create(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return script_instance_create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create, rill_heuristic, script_instance_create)
 
 static rill_status publish(script_table *t)
 {

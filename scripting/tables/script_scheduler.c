@@ -209,10 +209,7 @@ void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **us
 
 /* --- declaring schedulers ----------------------------------------------------------------------------------------- */
 
-static rill_status create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return script_instance_create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create, rill_scheduler, script_instance_create)
 
 static rill_status publish(script_table *t)
 {

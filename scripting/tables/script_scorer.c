@@ -521,10 +521,7 @@ static void find_max_bonus(lua_State *L, script_instance *instance)
     self->max_end_bonus = check_bonus(L, -1, 1, "the end");
 }
 
-static rill_status create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return script_instance_create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create, rill_scorer, script_instance_create)
 
 static double scorer_max_bonus(const void *self, double *end)
 {

@@ -17,6 +17,13 @@ enum { SCRIPT_NAME_MAX = 48 };
 #define SCRIPT_PLUGIN(type, t) \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(type), .name = (t)->name, .summary = (t)->summary
 
+/* Define the function `create` of plugins of the type `type`, which calls `function`: it takes a plugin of any type. */
+#define SCRIPT_CREATE(create, type, function)                                                           \
+    static rill_status create(const type *table, rill_context *ctx, const char *arguments, void **self) \
+    {                                                                                                   \
+        return function(table, ctx, arguments, self);                                                   \
+    }
+
 /* Return the struct of the registered plugin or domain with this kind and name; NULL if there is none. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
 

@@ -8,6 +8,7 @@ ROOT: the repository. The package's model is made up (ct2_versions.py), with wor
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,25 @@ def check_codes():
     check("a converted package with codes", (found.stdout, found.stderr), (expected, ""))
 
 
+def contents(folder):
+    found = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            found[name] = file.read()
+    return found
+
+
+def check_full_disk():
+    """A conversion that cannot write everything leaves the folder as it was, and names it."""
+    before = contents("out6")
+    for bytes_ in (100, 20000):
+        found = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "convert_mt.py"), "package2.argosmodel", "--out", "out6"],
+                               preexec_fn=lambda most=bytes_: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)), capture_output=True,
+                               encoding="utf-8")
+        check("a full disk", (found.returncode, found.stderr), (1, "convert_mt: out6: File too large\n"))
+        check("the folder that was there", contents("out6") == before, True)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
@@ -131,6 +151,7 @@ def main():
             found = decode(f"out{version}")
             check("a converted package", (found.stdout, found.stderr), (expected, ""))
 
+        check_full_disk()
         for names in (("source.spm", "target.spm"), ("source.model", "target.model"), ("spm.model",)):
             shutil.copytree("package6/model", "named")
             for name in names:

@@ -6,6 +6,7 @@ usage: average.py RILL TOOLS MODEL
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,17 @@ def bfloat16():
     return read_safetensors("bf16", None)["a"]
 
 
+def full_disk():
+    """An average that cannot be written changes nothing, also if the output is one of the checkpoints."""
+    before = {name: os.stat(f"more/{name}").st_mtime_ns for name in sorted(os.listdir("more"))}
+    weights = read_safetensors("more/model.safetensors")
+    done = subprocess.run([RILL, "convert", "average", "less", "more", "--out", "more"], capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)), check=False)
+    check("a full disk", (done.returncode, done.stderr), (1, "rill convert: more: File too large\n"))
+    check("its files", {name: os.stat(f"more/{name}").st_mtime_ns for name in sorted(os.listdir("more"))}, before)
+    check("its weights", all(np.array_equal(weights[key], now) for key, now in read_safetensors("more/model.safetensors").items()), True)
+
+
 def bad_folders():
     refused("expected two folders or more", "less")
     refused("nowhere/model.safetensors: not there", "nowhere", "less")
@@ -106,6 +118,7 @@ def bad_folders():
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     averages()
+    full_disk()
     bad_folders()
 print(f"{failures} failures")
 sys.exit(1 if failures else 0)

@@ -60,12 +60,12 @@ says 'line 1: given: "no form": "no" is not a token of the model'"'"'s logical f
 says "line 2: no input has this id"
 says 'line 3: expected a line of an n-best list, "ID ||| OUTPUT ||| ..."'
 prints "0 ||| ( ||| own= 1 ||| 2 ||| logp= "
-printf '0 ||| 3 1 3\n0 ||| 3 four\n0 ||| 3 77777\n0 ||| 1\n' >list
+printf '0 ||| 3 1 3\n0 ||| 3 four\n0 ||| 3 +7\n0 ||| 3 77777\n0 ||| 1\n' >list
 run "$rill" score -m "$examples/atis" -i lines --outputs list --ids
-exits 2; lines 4
+exits 2; lines 5
 says "line 1: no hypothesis is left at timestep 2: scorer given masks all actions that the model allows"
 says 'line 2: given: "four" is not an action id: expected 0 to 197 - 1'
-says '"four" is not an action id: expected 0 to 197 - 1'
+says '"+7" is not an action id: expected 0 to 197 - 1'
 head -n 1 "$inputs/gum.txt" >lines
 printf 'shift NP\n' >text
 run "$rill" score -m "$examples/gum" -i lines --outputs text

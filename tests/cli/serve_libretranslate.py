@@ -95,6 +95,18 @@ def forms(s):
     check(s.request("POST", "/v1/decode", *multipart([("input", "a")]))[0] == 415, "other paths take JSON alone")
 
 
+def numbers(s):
+    """A number is decimal, and whole in JSON whether written 2 or 2.0."""
+    answer = lambda value: s.request("POST", "/translate", urllib.parse.urlencode({**FIELDS, "alternatives": value}), FORM)[0]
+    fields = json.dumps(FIELDS)[:-1] + ', "alternatives": '
+    json_answer = lambda value: s.request("POST", "/translate", fields + value + "}")[0]
+    others = ("0x2", "2e0", " 2", "+2", "2.0", "1_000", "-0", "\u0663", "")
+    check(answer("2") == 200 and all(answer(value) == 400 for value in others), "alternatives in a form")
+    for value, code in (("2", 200), ("2.0", 200), ("2e0", 200), ('"2"', 200), ("2.5", 400), ("-1", 400), ("101", 400), ("1e300", 400),
+                        ("true", 400), ("null", 400), ("9223372036854775807", 400), ("4294967298", 400)):
+        check(json_answer(value) == code, f"alternatives in JSON: {value}: {json_answer(value)}")
+
+
 def multilingual():
     """A multilingual model serves all of its pairs, beside models named after theirs; short codes find its own codes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -148,6 +160,7 @@ with tempfile.NamedTemporaryFile("w") as key_file:
         keys(server)
 with Server() as server:
     forms(server)
+    numbers(server)
     leaver(server)
 check(server.code == 0, f"the end: {server.code} {server.log}")
 multilingual()

@@ -49,7 +49,7 @@ for i in 1 2 3; do "$rill" decode -m "$tiny" -q --shard "$i/3" <two; done >stdin
 same stdin.parts stdin.whole
 feed <(cat two) "$rill" decode -m "$tiny" --shard 1/2
 exits 1; says "--shard divides files by their size: name files, because a pipe has no size"; prints_nothing
-for word in 3 a/b 1/2/3 /2 1/; do
+for word in 3 a/b 1/2/3 /2 1/ " 1/2" 1/+2; do
   run "$rill" decode -m "$tiny" --shard "$word" one
   exits 1; says "--shard must be I/N, part I of N, as in 1/8 for the first of eight: found \"$word\""; prints_nothing
 done

@@ -216,6 +216,8 @@ static void message_integer(void **state)
     assert_int_equal(cli_parse_int64("-x", "21", 1, 20, &value), CLI_FAILED);
     assert_int_equal(cli_parse_int64("-x", "12x", 1, 20, &value), CLI_FAILED);
     assert_int_equal(cli_parse_int64("-x", "", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", "+12", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", " 12", 1, 20, &value), CLI_FAILED);
     assert_int_equal(cli_parse_int64("-x", "99999999999999999999", 1, 20, &value), CLI_FAILED);
 }
 

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "helpers.h"
+#include "segmenters.h"
 #include "text_folder.h"
 
 static void copy_model(const char *name, const char *const *file, size_t n)
@@ -106,6 +108,32 @@ static void added_tokens_may_not_be_empty(void **state)
     refuse(&files, RILL_ERR_FORMAT, "vocab.json: token number 2 is empty");
 }
 
+/* 200,000 tokens take a fraction of a second; comparing each with all before takes a minute. */
+static void additions_take_linear_time(void **state)
+{
+    (void)state;
+    enum { TOKENS = 200000 };
+    rill_vocabulary *vocabulary = NULL;
+    char name[32];
+    assert_int_equal(rill_vocabulary_create(&vocabulary, ctx), RILL_OK);
+    rill_token_set tokens = {.arena.ctx = ctx, .name = "t", .vocabulary = vocabulary, .limit = TOKENS};
+    const clock_t start = clock();
+    for (int32_t i = 0; i < TOKENS; i++) {
+        const int length = snprintf(name, sizeof name, "<%06d>", i);
+        assert_int_equal(rill_token_set_add(&tokens, name, (size_t)length, -1, 0), RILL_OK);
+        assert_int_equal(rill_token_set_added_id(&tokens, name, (size_t)length), i);
+    }
+    assert_int_equal(rill_token_set_add(&tokens, "<000007>", 8, 7, RILL_TOKEN_SPECIAL), RILL_OK);
+    assert_int_equal(rill_token_set_finish(&tokens), RILL_OK);
+    for (int32_t i = 0; i < TOKENS; i++) assert_int_equal(rill_token_set_flags(&tokens, i), i == 7);
+    assert_int_equal(rill_token_set_flags(&tokens, TOKENS), -1);
+    assert_int_equal(rill_token_set_added_id(&tokens, "<023456>", 8), 23456);
+    assert_int_equal(rill_token_set_added_id(&tokens, "<x>", 3), -1);
+    assert_true(clock() - start < 10 * CLOCKS_PER_SEC);
+    rill_token_set_clear(&tokens);
+    rill_vocabulary_close(vocabulary);
+}
+
 static void spaces_are_cleaned_up(void **state)
 {
     (void)state;
@@ -158,8 +186,9 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(marian_reads_added_tokens), CASE(added_tokens_need_fitting_ids), CASE(added_tokens_may_not_be_empty),
-        CASE(spaces_are_cleaned_up),     CASE(fsmt_reads_added_tokens),       CASE(memory_may_run_out),
+        CASE(marian_reads_added_tokens),  CASE(added_tokens_need_fitting_ids), CASE(added_tokens_may_not_be_empty),
+        CASE(spaces_are_cleaned_up),      CASE(fsmt_reads_added_tokens),       CASE(memory_may_run_out),
+        CASE(additions_take_linear_time),
     };
     return cmocka_run_group_tests_name("added_tokens", tests, NULL, NULL);
 }

@@ -72,13 +72,13 @@ static void read_file(rill_context *ctx, const json_t *document, const char *tex
     rill_pipeline *pipeline;
     require(rill_vocabulary_create(&tokens.vocabulary, ctx) == RILL_OK);
     rill_status status = rill_pipeline_open(&pipeline, ctx, "tokenizer.json", document, &tokens);
-    if (status == RILL_OK) rill_token_set_finish(&tokens);
+    if (status == RILL_OK) status = rill_token_set_finish(&tokens);
     if (status == RILL_OK) status = rill_pipeline_set_vocabulary(pipeline, tokens.vocabulary);
     require(status == RILL_OK || (status == RILL_ERR_FORMAT && rill_error(ctx)[0] != '\0'));
     if (status == RILL_OK) read_text(ctx, pipeline, &tokens, text, length);
     rill_pipeline_close(pipeline);
     rill_vocabulary_close(tokens.vocabulary);
-    rill_arena_clear(&tokens.arena);
+    rill_token_set_clear(&tokens);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -104,7 +104,11 @@ static void numbers_that_are_written(void **state)
     assert_string_equal(out, "0x1.8p-1 0.750");
     assert_true(rill_read_number("0.75,", &end) == 0.75);
     assert_string_equal(end, ",");
-    assert_true(rill_read_number("0x1.8p-1", NULL) == 0.75);
+    static const char *const no_decimals[] = {"0x1.8p-1", "-0X1", "+0.75", " 0.75", "\n0.75", ""};
+    for (size_t i = 0; i < sizeof no_decimals / sizeof *no_decimals; i++) {
+        assert_true(rill_read_number(no_decimals[i], &end) == 0);
+        assert_ptr_equal(end, no_decimals[i]);
+    }
     assert_true(has_comma());
     harness_end(ctx, &memory);
 }

@@ -107,7 +107,8 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
-/* strtod(), snprintf() and vsnprintf() with a decimal point in every locale. rill reads and writes all numbers with them. */
+/* strtod(), snprintf() and vsnprintf() with a decimal point in every locale. rill reads and writes all numbers with them.
+ * rill_read_number() reads decimal numbers, "inf" and "nan" only: nothing of " 2", "+2" and "0x2". */
 RILL_API double rill_read_number(const char *text, char **end);
 /* Write a number with "%.15g", or with "%.17g" if needed to read back the same number. Returns the length, as snprintf(). */
 RILL_API int rill_write_number(char *out, size_t size, double number);
@@ -129,6 +130,20 @@ RILL_API rill_status rill_text_append(rill_text *text, const char *bytes, size_t
 RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 RILL_API void rill_text_reset(rill_text *text); /* length 0, memory kept */
 RILL_API void rill_text_clear(rill_text *text); /* memory freed */
+
+/* Returns how many of n ascending numbers are below `key`. */
+static inline int32_t rill_lower_bound(const int32_t *numbers, int32_t n, int32_t key)
+{
+    int32_t low = 0, high = n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (numbers[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 RILL_C_END
 

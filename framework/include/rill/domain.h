@@ -161,15 +161,7 @@ typedef struct rill_score_result {
 /* Return the index of the first pick of rows >= `row`; n_picks if none. */
 static inline int32_t rill_score_request_first_pick(const rill_score_request *request, int32_t row)
 {
-    int32_t low = 0, high = request->n_picks;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (request->pick_row[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rill_lower_bound(request->pick_row, request->n_picks, row);
 }
 
 /* Whether an action is legal in a row. */

@@ -82,7 +82,8 @@ RILL_API int rill_option_source_sets_search(const rill_option_source *source);
  *   RILL_OK · RILL_ERR_OPTION (the source has an option that only searches can use) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
-/* Check that the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+/* Check whether the source alone is a possible configuration, and its heuristics, scorers and scheduler are registered.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_check(const rill_option_source *source);
 
 /* Give a worker its own copy of this source: the same options, with the worker's context and functions. */
