@@ -64,7 +64,7 @@ void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
 
 /* --- streams and copies ------------------------------------------------------------------------------------------- */
 
-/* Returns 0, or -1 with a reason. */
+/* Open or close a CUDA stream. Returns 0, or -1 with a reason. */
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES]);
 void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the stream */
 
@@ -87,7 +87,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 /* A CUDA event: the stream's position at the last gpu_event_record(). Complete if never recorded. Close events after the streams that use
  * them. */
 typedef struct gpu_event gpu_event;
-int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with a reason */
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* returns 0, or -1 with a reason */
 void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 /* Wait for the work before the event. Returns 0, or -1 with a reason; the stream keeps the failure for later calls. */
