@@ -245,7 +245,7 @@ void seq_build_graphs(seq_model *m);
  *   RILL_OK · RILL_ERR_OPTION (no file named) · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and
  *   line) · RILL_ERR_MEMORY */
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
-void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
+void seq_shortlist_close(seq_shortlist *shortlist); /* closing NULL does nothing */
 
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,

@@ -107,7 +107,7 @@ rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const cha
 rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
                                 size_t length);
 
-void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
+void rill_prefixes_close(rill_prefixes *prefixes); /* closing NULL does nothing */
 
 /* The kind of prefix that a word is; the word is given without its final period. */
 rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
@@ -160,7 +160,7 @@ typedef struct rill_moses_bpe rill_moses_bpe;
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory, const char *codes);
 
-void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
+void rill_moses_bpe_close(rill_moses_bpe *self); /* closing NULL does nothing */
 
 /* Call fn with each subword token of UTF-8 text, by the rules of one language.
  *   RILL_OK · RILL_ERR_MEMORY · the status of fn */

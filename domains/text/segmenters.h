@@ -20,7 +20,7 @@ typedef struct rill_spm rill_spm;
 /* Load the model file at `path`. RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path);
 
-void rill_spm_close(rill_spm *spm); /* NULL is allowed */
+void rill_spm_close(rill_spm *spm); /* closing NULL does nothing */
 
 /* The number of tokens. */
 int32_t rill_spm_count(const rill_spm *spm);
@@ -166,7 +166,7 @@ rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx);
 /* Write the name of a byte's token, such as <0x2A>, and a NUL. Returns its length. */
 size_t rill_byte_token(unsigned char byte, char out[8]);
 
-void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
+void rill_pipeline_close(rill_pipeline *self); /* closing NULL does nothing */
 
 /* Set the vocabulary before splitting the first text. It must outlive the pipeline. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabulary *vocabulary);

@@ -87,7 +87,7 @@ typedef struct rill_ids {
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 
-void rill_tokenizer_close(rill_tokenizer *text); /* NULL is allowed */
+void rill_tokenizer_close(rill_tokenizer *text); /* closing NULL does nothing */
 
 /* Append an input's token ids with special tokens; nothing for an empty input. Set *opening to how its outputs start. Uses out->ctx for
  * memory and errors.
