@@ -56,8 +56,8 @@ typedef struct rill_device_options {
 /* Open a device. options: NULL for the CPU.
  *   RILL_OK · RILL_ERR_OPTION (unknown or unavailable device) · RILL_ERR_MEMORY · RILL_ERR_ABI (device module of another build) */
 RILL_API rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options);
-RILL_API void rill_device_close(
-    rill_device *device); /* closing NULL does nothing; close its networks and sessions first */
+/* Close a device after its networks and sessions. Closing NULL does nothing. */
+RILL_API void rill_device_close(rill_device *device);
 
 /* The device's name for descriptions: "cpu", "cuda:0, NAME OF THE GPU". */
 RILL_API const char *rill_device_name(const rill_device *device);
@@ -75,7 +75,8 @@ typedef enum rill_weight_type {
 
 /* Create an empty network. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device);
-RILL_API void rill_network_close(rill_network *network); /* closing NULL does nothing; close its sessions first */
+/* Close a network after its sessions. Closing NULL does nothing. */
+RILL_API void rill_network_close(rill_network *network);
 
 /* Add a constant: `rows` contiguous rows of `width` floats. `data` is borrowed and must outlive the network. */
 RILL_API rill_constant rill_network_constant(rill_network *network, const float *data, size_t rows, size_t width);
