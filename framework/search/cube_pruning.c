@@ -12,7 +12,7 @@
 typedef struct cube_pass {
     rill_columns memory, table_memory;
     int32_t *row; /* [entries] row whose choices become the entry's children; timestep.row_of points here */
-    /* [entries] number of the entry's children among the best: always the row's first choices */
+    /* [entries] number of the entry's children among the best; these are the first choices of its row */
     int32_t *n_taken;
     /* [live entries] representatives only: index of the entry's row after rows of other hypotheses were removed */
     int32_t *moved_to;
@@ -21,7 +21,7 @@ typedef struct cube_pass {
     int32_t *n_cells; /* [rows of the second scoring pass] number of choices to score exactly */
     /* [live entries] key of the hypothesis: its last action, or the number that a user's function returned */
     int64_t *key;
-    /* [live entries] equal numbers: the same actions are legal, by the domain (rill_domain.classify) and by bad words */
+    /* [live entries] class of legal actions: hypotheses with equal numbers have the same legal actions */
     int64_t *legal_class;
     /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
@@ -81,7 +81,7 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube->legal_class; /* used as scratch memory: compute_keys() has not written it yet */
+    int64_t *alone = t->cube->legal_class; /* scratch memory: compute_keys() writes legal_class later */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
@@ -253,7 +253,7 @@ static rill_status restrict_rows(timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) {
         const int32_t *action = first->action + (size_t)t->cube->source_row[i] * (size_t)first->stride;
         for (int32_t j = 0; j < t->cube->n_cells[i]; j++) RILL__TRY(rill_modifiers_allow(mods, i, action[j]));
-        mods->blocked_by[i] = 0; /* cube pruning makes this restriction, not a scorer */
+        mods->blocked_by[i] = 0; /* not a scorer: cube pruning makes this restriction */
     }
     return RILL_OK;
 }

@@ -18,7 +18,7 @@ enum {
     FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
     /* weights above this size do not stay in the third-level cache: each block reads them from memory */
     L3_BYTES = 32 << 20,
-    /* with weights above L3_BYTES, a block's tensors may take 1 / FAR_DIVISOR of the bytes of the weights */
+    /* with weights above L3_BYTES, a block's tensors may take the weights' bytes divided by FAR_DIVISOR */
     FAR_DIVISOR = 4,
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
@@ -61,7 +61,7 @@ static cpu_weights *pack_weights(rill_context *ctx, size_t n, size_t k, const fl
     if (made == NULL) return NULL;
     char *memory = (char *)made + header;
     *made = (cpu_weights){.bytes = bytes, .bias = biases > 0 ? (float *)(void *)(memory + packed) : NULL};
-    /* packing can fail only if a size overflows */
+    /* fails only if a size overflows */
     (void)rill_gemm_pack_f32(&made->w, n, k, from, stride, dev_dtype(type), memory);
     return made;
 }

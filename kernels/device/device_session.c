@@ -47,7 +47,7 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    /* no range in use follows this free one: let the unused rows begin here */
+    /* no range in use follows: the unused rows now begin at this free range */
     if (r->free[index].first + r->free[index].count == r->end) {
         r->end = r->free[index].first;
         r->count = index;
@@ -128,7 +128,7 @@ static int has_paths(const rill_network *network)
 /* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* twice the slots: rill_session_set_slots() holds an old and a new range of a slot at a time */
+    /* twice the slots, because rill_session_set_slots() holds an old and a new range per slot */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
