@@ -176,7 +176,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
 
 /* --- entries of constants ----------------------------------------------------------------------------------------- */
 
-/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative, unless '!' forbids it. */
+/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is empty and is one of the alternatives, unless '!' forbids that. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
 {
     *count = 0;

@@ -146,7 +146,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Equal top span: equivalent for cube pruning. The same words are shifted and the stacks equally deep, so the same actions are legal. */
+/* For cube pruning, hypotheses with equal top spans are equivalent: they have shifted the same words, and the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;

@@ -378,7 +378,7 @@ static rill_status split_word(splitter *s, const char *word, size_t length)
 
 static rill_status prepend(rill_text *text, rill_slice what)
 {
-    TRY(rill_text_append(text, what.data, what.length)); /* reserves memory */
+    TRY(rill_text_append(text, what.data, what.length)); /* the append reserves memory; the bytes are moved below */
     memmove(text->data + what.length, text->data, text->length - what.length);
     memcpy(text->data, what.data, what.length);
     return RILL_OK;

@@ -94,7 +94,8 @@ typedef struct rill_token_set {
     const char *name;            /* file name, for error messages */
     rill_vocabulary *vocabulary; /* base tokens and added tokens; the caller's */
     int32_t limit;               /* maximum number of tokens: the model's vocabulary size */
-    rill_added_token *added;     /* [n_added]; after rill_token_set_finish() by first byte, longest first */
+    /* [n_added] added tokens; after rill_token_set_finish() ordered by first byte, longest first */
+    rill_added_token *added;
     size_t n_added;
     /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;

@@ -28,7 +28,7 @@ typedef struct rill_tokenizer_files {
     /* The source tokens before and after an input. source_bos NULL: no token before it; source_eos NULL: see `eos`. */
     const char *source_bos, *source_eos;
     int no_source_eos; /* 1: eos is not appended to tokenized inputs */
-    int no_text_eos;   /* 1: nor to texts; not for families */
+    int no_text_eos;   /* 1: eos is not appended to texts either; unused for model families */
     /* 1: outputs begin with a language token, and the text of that token is the language's name. */
     int language_is_token;
     /* SENTENCEPIECE: the model of the source, or of both sides if target_spm is NULL; spm NULL: source.spm and target.spm. */
