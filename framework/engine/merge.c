@@ -1,4 +1,4 @@
-/* Finds the best children of each item's beam, in rank order: candidates for the next beam (steps 2 to 4 of "One timestep of one item,
+/* Finds the best children of each input's beam, in rank order: candidates for the next beam (steps 2 to 4 of "One timestep of one input,
  * exactly" in docs/algorithms.md).
  *
  * Each live entry's choices (next actions) are sorted. A heap holds each entry's best child not yet taken; k pops give the best k.
@@ -121,7 +121,7 @@ static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double s
     heap[index].rank = rank;
 }
 
-/* State of merging one item's children into candidates. */
+/* State of merging one input's children into candidates. */
 typedef struct merge {
     rill_engine *e;
     timestep *t;
@@ -135,11 +135,11 @@ typedef struct merge {
     int is_list;
     int head_taken;       /* 1: `head` has been taken as a child; the next access replaces it first */
     int32_t n_candidates; /* candidates written so far */
-    int32_t item_index;   /* index of the item among the selected items */
+    int32_t item_index;   /* index of the input among the selected inputs */
     int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Returns the number of children chosen by a search variant, or VARIANT_BY_SCORE. row: the item's first row, ignored if m->rows is set. */
+/* Returns the number of children chosen by a search variant, or VARIANT_BY_SCORE. row: the input's first row, ignored if m->rows is set. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
@@ -154,7 +154,7 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make the heap of heads. Without m->rows, *row is the item's first row, and moves past its last. */
+/* Make the heap of heads. Without m->rows, *row is the input's first row, and moves past its last. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -186,7 +186,7 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Find the item's best child, m->head. Without m->rows, *row is the item's first row, and moves past its last. */
+/* Find the input's best child, m->head. Without m->rows, *row is the input's first row, and moves past its last. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
@@ -196,7 +196,7 @@ static void begin_children(merge *m, int32_t *row)
         m->n_heap = choose_by_variant(m, *row);
         m->is_list = m->n_heap != VARIANT_BY_SCORE;
     }
-    /* A search variant may leave out children of any score. Infinity prevents any proof that this item's outputs are optimal. */
+    /* A search variant may leave out children of any score. Infinity prevents any proof that this input's outputs are optimal. */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
@@ -288,7 +288,7 @@ static void append_candidate(merge *m)
 
 /* --- merging children per input ----------------------------------------------------------------------------------- */
 
-/* Take the item's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the last phase. */
+/* Take the input's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the last phase. */
 static void merge_children(merge *m, int last)
 {
     const child_quota quota = stop_child_quota(m->it, last);
@@ -310,7 +310,7 @@ static void merge_children(merge *m, int last)
     }
 }
 
-/* `end`: end of the item's candidates; `chosen`: 1 if a search variant chose them */
+/* `end`: end of the input's candidates; `chosen`: 1 if a search variant chose them */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -326,7 +326,7 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->stop[i] = it->stop_requested; /* set by a heuristic in an earlier phase of this timestep */
 }
 
-/* Start merging selected item i. `base`: index of its first beam entry in row_of. */
+/* Start merging selected input i. `base`: index of its first beam entry in row_of. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->item_index = i;

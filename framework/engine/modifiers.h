@@ -64,7 +64,7 @@ typedef struct modifier_table {
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of constraint banks of the row's item; 0: none. A bank (Post and Vilar 2018) is a part of the beam, for hypotheses that
+    /* [n] number of constraint banks of the row's input; 0: none. A bank (Post and Vilar 2018) is a part of the beam, for hypotheses that
      * meet equally many constraints */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */

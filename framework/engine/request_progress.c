@@ -28,7 +28,7 @@ static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
     return a;
 }
 
-/* Returns the longest common prefix of the item's beam, its outputs and its best ended hypothesis. */
+/* Returns the longest common prefix of the input's beam, its outputs and its best ended hypothesis. */
 static hyp_path common_path(const rill_engine *e, const item *it)
 {
     const hyp_pool *f = &e->hyps;

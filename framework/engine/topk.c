@@ -17,7 +17,7 @@ enum {
     SHORT_LIST = 32,
     /* if all actions are requested: maximum number of choices in one part of a score call, which takes 18 MB */
     PART_MAX_CHOICES = 1 << 21,
-    /* the same limit while an item has a deadline, since deadlines are checked between two parts */
+    /* the same limit while an input has a deadline, since deadlines are checked between two parts */
     PART_MAX_CHOICES_TIMED = 1 << 19
 };
 

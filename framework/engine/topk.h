@@ -80,7 +80,7 @@ void topk_finish(topk *s);
 /* Begin a score call of n rows, in parts of at most part_max_rows. The modifiers must stay until the last topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows);
 
-/* Write the request and result arrays for rows from `from` on; returns their number. Parts bound memory, and let items leave midway. */
+/* Write the request and result arrays for rows from `from` on; returns their number. Parts bound memory, and let inputs leave midway. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
 /* Apply the modifiers to the result of rows [from, from + n). Returns NULL, or an error message about row s->error_row. last: 1 if

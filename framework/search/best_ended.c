@@ -6,7 +6,7 @@
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
 typedef struct ended_hypothesis {
     item_output output;
-    int32_t rank; /* rank of the parent in the item's beam; -1: there is no ended hypothesis */
+    int32_t rank; /* rank of the parent in the input's beam; -1: there is no ended hypothesis */
     topk_choice choice;
 } ended_hypothesis;
 
@@ -50,7 +50,7 @@ static void keep_ended(rill_engine *e, item *it, const ended_hypothesis *best)
                                       c.logp, c.score, 0);
 }
 
-/* Update the item's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: consecutive rows from `row` on. */
+/* Update the input's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: consecutive rows from `row` on. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_hypothesis best = {.output = it->best_ended, .rank = -1};

@@ -23,7 +23,7 @@ typedef struct cube_pass {
     int64_t *key;
     /* [live entries] class of legal actions: hypotheses with equal numbers have the same legal actions */
     int64_t *legal_class;
-    /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
+    /* hash table of the current input's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
 } cube_pass;
 
@@ -53,7 +53,7 @@ static rill_status reserve_classes(rill_engine *e, timestep *t)
     return rill_columns_grow(e->ctx, &c->table_memory, widest, places, 1, "classes");
 }
 
-/* Return 1 if some selected item has cube pruning "naive", else 0. */
+/* Return 1 if some selected input has cube pruning "naive", else 0. */
 static int any_naive(const rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n; i++)
@@ -77,7 +77,7 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* For the setting `check`: fail if the user's key function gives an item other keys alone than in a batch. */
+/* For the setting `check`: fail if the user's key function gives an input other keys alone than in a batch. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -139,7 +139,7 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of item `index` its representative's row; these rows move to *to and on. base: the item's first beam entry;
+/* Give each live beam entry of input `index` its representative's row; these rows move to *to and on. base: the input's first beam entry;
  * from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
@@ -192,7 +192,7 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
+/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
  * representatives get a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {

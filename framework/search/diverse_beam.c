@@ -10,7 +10,7 @@
 /* Ends the linked list of the ranks of a group's hypotheses (group_chooser.next_rank). */
 enum { NO_RANK = -1 };
 
-/* State while one item's groups choose. The heap of a group's children follows the chosen children in t->heads. */
+/* State while one input's groups choose. The heap of a group's children follows the chosen children in t->heads. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;
