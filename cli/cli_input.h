@@ -73,7 +73,7 @@ typedef struct cli_input_files {
     rill_context *ctx;
     const char *const *path; /* [n] paths of the files, borrowed */
     int n, file_index;
-    /* [n] index of each file's first line, from the shard's first line; negative: minus the lines before the shard in its first file */
+    /* [n] index of each file's first line, counted from the shard's first line; negative for a file that begins before the shard */
     int64_t *first_lines;
     int64_t file_offset;          /* byte offset of the current file in the whole input */
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
