@@ -399,7 +399,7 @@ static rill_status read_rule_pattern(rill_lexicon *lexicon, rill_slice text, ril
     return end_pattern(lexicon, out);
 }
 
-/* Read the pattern of a preference: words around "_", which marks the place of the surface. */
+/* Read the pattern of a preference: words around "_", which marks the place of the name. */
 static rill_status read_preference_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
 {
     int marks = 0;

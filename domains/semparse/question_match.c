@@ -357,7 +357,7 @@ static int match_left(const rill_question *question, const rill__pattern *patter
 
 /* --- choosing a candidate ----------------------------------------------------------------------------------------- */
 
-/* Return 1 if a preference asks for `type` in the context of the surface that ends before input token `after`. */
+/* Return 1 if a preference asks for `type` in the context of the name that ends before input token `after`. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

@@ -128,7 +128,7 @@ typedef struct merge {
     item *it;
     const int32_t *rows; /* [width] row of each beam entry; NULL: the live entries have consecutive rows, in order */
     merge_head *head;    /* the best head: the next child to take */
-    /* [n_heap] heap of the heads' keys; a key's `rank` is also the index of its head in t->heads */
+    /* [n_heap] heap of the keys of t->heads (the next child of each beam entry); a key's `rank` is also its index in t->heads */
     merge_key *heap;
     int32_t n_heap;
     /* 1: a search variant chose the children: the n_heap heads from `head` on, in rank order; 0: the children come from the heap */
@@ -154,7 +154,7 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make the heap of heads. Without m->rows, *row is the input's first row, and moves past its last. */
+/* Make the heap of heads (the best child of each beam entry). Without m->rows, *row is the input's first row, and moves past its last. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -206,7 +206,7 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking the best child ---------------------------------------------------------------------------------------- */
 
-/* Returns 1 if a child is left, else 0. Only here is a taken head replaced: no choice is read without need. */
+/* Returns 1 if a child is left, else 0. Replaces the head taken last by the next child of its parent: no choice is read without need. */
 static int has_head(merge *m)
 {
     merge_head *head = m->head;
@@ -230,7 +230,7 @@ static int has_head(merge *m)
     return 1;
 }
 
-/* Returns the output that the head, which has ended, would become. */
+/* Returns the output that m->head, an ended child, would become. */
 static item_output head_output(const merge *m)
 {
     if (m->head->row < 0) return stop_entry_output(m->it, &m->it->beam[m->head->rank]);
@@ -250,7 +250,8 @@ static void abandon_rest(merge *m)
     }
 }
 
-/* Make an output of the head. If the head was a beam entry, its reference to the hypothesis passes to the output. */
+/* Make an output of m->head, an ended child. If it was a beam entry before, the entry's reference to the hypothesis passes to the output.
+ */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;

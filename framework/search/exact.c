@@ -159,7 +159,7 @@ static double nth_best_score(const item *it)
     return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Returns T: outputs and prefixes that cannot score above T are not needed. */
+/* Returns T, the score to beat: outputs and prefixes that cannot score above T are not needed. */
 static double threshold(const item *it)
 {
     return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
