@@ -1,7 +1,6 @@
 /* Common declarations of the command.
  *
- * Functions that return an exit code have printed a message if it is not CLI_OK: `if ((code = step()) != CLI_OK) goto done;`.
- * The command uses the public headers of librill and librill-script, jansson, and some headers of ../domains/common and ../domains/text. */
+ * A function that returns an exit code other than CLI_OK has printed a message. */
 #pragma once
 
 #include <inttypes.h>
@@ -85,8 +84,7 @@ int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf
 
 /* --- the progress line ------------------------------------------------------------------------------------------------- */
 
-/* Progress line on a terminal: inputs done, fraction, inputs per second, time left; at most ten times a second. The fraction is the part
- * of the file read so far, less unfinished inputs. */
+/* Progress line on a terminal: inputs done, fraction of the file, inputs per second, time left. Drawn at most ten times a second. */
 
 typedef struct cli_progress {
     int is_on;

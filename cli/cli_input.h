@@ -1,7 +1,6 @@
 /* Reads lines from a file, pipe or terminal, for rill_run().
  *
- * Lines end with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader does not wait
- * (RILL_AGAIN); else it waits for data, and 2 ms more to fill a batch. */
+ * Lines end with "\n" or "\r\n"; NUL bytes are errors. While the engine has work, the reader does not wait for data (RILL_AGAIN). */
 #pragma once
 
 #include "cli.h"
@@ -51,8 +50,8 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
 
 /* --- input files and shards -------------------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of files in order, or shard I of N: the lines that begin in the I-th of N equal byte ranges. Line numbers and
- * ids refer to the whole input. Shards need regular files. */
+/* Input of a run: the lines of files in order, or shard I of N: lines that begin in the I-th of N equal byte ranges.
+ * Line numbers and ids count from the start of the whole input. Shards need regular files. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */
@@ -74,7 +73,7 @@ typedef struct cli_input_files {
     rill_context *ctx;
     const char *const *path; /* [n] paths of the files, borrowed */
     int n, file_index;
-    /* [n] index of each file's first line, from the shard's first line; negative: minus the lines before the shard in its first file */
+    /* [n] index of each file's first line, counted from the shard's first line; negative for a file that begins before the shard */
     int64_t *first_lines;
     int64_t file_offset;          /* byte offset of the current file in the whole input */
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */

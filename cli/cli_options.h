@@ -1,7 +1,7 @@
 /* Commands as tables, and a parser of command lines.
  *
- * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--". "_" equals "-" in names. Names cannot be abbreviated,
- * so new options change no meaning. */
+ * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--". In names "_" equals "-". Names cannot be abbreviated.
+ */
 #pragma once
 
 #include "cli.h"

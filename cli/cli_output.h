@@ -1,7 +1,6 @@
 /* A buffered file writer, and two formats of results: plain lines and Moses n-best lists.
  *
- * A report is written to a temporary file and renamed when closed, so an error keeps the old file. cli_output_close() prints the message
- * of the first error. */
+ * A report replaces the old file only when it is complete. cli_output_close() prints the message of the first error. */
 #pragma once
 
 #include <jansson.h>

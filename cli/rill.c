@@ -1,7 +1,6 @@
 /* rill: find the subcommand and call it.
  *
- * Exit codes: 0 success; 1 wrong usage or failure; 2 some inputs failed; 130, 143, 129 after Ctrl-C, kill, a closed terminal; 141 if the
- * reader closed the output. */
+ * Exit codes: 0 success; 1 wrong usage or failure; 2 some inputs failed; 128 + n after signal n; 141 if the reader closed the output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -90,8 +90,8 @@ rill_status cli_workers_begin(cli_session *session, const rill_search_config *se
 /* --- run files --------------------------------------------------------------------------------------------------------- */
 
 /* Run files: runs described in Lua, for --config FILE.lua, `rill run` and `rill tune`.
- * Search options rank between the command line and the model's defaults. Options that contradict the command line's method are ignored
- * with a warning. A run file may be untrusted: native plugins and output files need the user's permission. */
+ * Their options rank between the command line and the model's defaults. A run file may be untrusted: native plugins and output files need
+ * the user's permission. */
 
 typedef struct cli_runfile {
     const char *path; /* path of the run file; NULL: no run file */

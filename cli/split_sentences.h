@@ -1,9 +1,9 @@
 /* Decode long inputs sentence by sentence: translation models drop the end of long inputs.
  *
- * "auto" splits inputs longer than the model was trained for. A line's output i joins its sentences' outputs i; scores are sums. A failed
- * sentence fails the line. Options that need whole outputs prevent splitting: ids, alignments, scorers, constraints.
+ * "auto" splits inputs longer than the model was trained for. Output i of a line joins its sentences' outputs i; scores are sums.
+ * A failed sentence fails the line. Ids, alignments, scorers and constraints need whole outputs, and prevent splitting.
  *
- * Suspiciously short outputs are counted: below a third of an input of at least 100 characters. A CJK character counts as three. */
+ * Suspiciously short outputs are counted: below a third of an input of at least 100 characters, where a CJK character counts as three. */
 #pragma once
 
 #include "cli.h"

@@ -1,5 +1,5 @@
-/* --trace: record a run's events, one JSON object per line, for tools/figures.py and `rill trace`. The first line describes the run.
- * --trace-trees adds candidates, texts and action names. A lock keeps the lines of different threads whole. */
+/* --trace: record a run's events, one JSON object per line, for `rill trace` and tools/figures.py. The first line describes the run.
+ * --trace-trees adds candidates, texts and action names. */
 #pragma once
 
 #include "cli_output.h"

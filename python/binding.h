@@ -1,6 +1,6 @@
-/* C functions that Python's binding adds to librill; bodies in binding.c. binding.py generates Python declarations from this file.
+/* C functions that Python's binding adds to librill. binding.py generates Python declarations from this file.
  *
- * Each hook table has a handle, which librill passes to the Python callbacks as `self`. Private to the package, not stable. */
+ * A table of Python callbacks has a handle, which librill passes to them as `self`. Private to the package, not stable. */
 #ifndef RILLPY_BINDING_H
 #define RILLPY_BINDING_H
 

@@ -1,7 +1,7 @@
 /* rill check: test plugins in small random runs, whose results must be bit-identical.
  *
- * Domains run with every method, with several batch sizes, budgets, workers and threads. Other plugins run on a random problem, or on
- * the model of -m. */
+ * Domains run with all methods and several batch sizes, budgets, workers and threads. Other plugins run on a random problem, or on -m's
+ * model. */
 
 #include "check.h"
 

@@ -153,7 +153,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* Score a row's parent again after step() has computed its children. Of rows with one parent, only the first does. */
+/* Score a row's parent again after step() has computed its children. Of several rows with one parent, only the first scores it. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];

@@ -1,7 +1,6 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run decodes one input at a time. Repetitions find hidden state. Then come other batch sizes, budgets and methods.
- * Methods that prune must agree; others are compared with themselves. */
+ * The reference run decodes one input at a time. Other runs repeat it, or use other batch sizes, budgets and methods. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
@@ -199,7 +198,7 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, NULL, schedule_reasons[t->kind]);
 }
 
-/* Limit max-nodes so that one item just fits and several must restart. cli_check_same() skips items that do not fit. */
+/* Limit max-nodes so that one input just fits and several must restart. cli_check_same() skips inputs that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;

@@ -1,6 +1,6 @@
 /* rill decode: decode input lines. Also rill run, which takes a run file.
  *
- * The output file is created after all checks, so a mistake destroys no old result. A failed input does not end the run. */
+ * The output file is created after all checks, so a mistake destroys no old result. */
 #include <unistd.h>
 
 #include "record.h"

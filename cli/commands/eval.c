@@ -1,7 +1,7 @@
 /* rill eval: measure the quality of outputs.
  *
  * Formats, detected by the first line: plain lines, "ID<TAB>OUTPUT", Moses n-best lists. Ids count references from 0. The oracle is the
- * best of an id's n-best lines. */
+ * best output of an id. */
 
 #include "cli_input.h"
 #include "trial.h"

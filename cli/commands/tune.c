@@ -1,5 +1,4 @@
-/* rill tune: find settings with the best quality at each cost; also the sweeps of `rill run`. A Lua script has a grid of settings or a
- * search function.
+/* rill tune: find settings with the best quality at each cost; also the sweeps of `rill run`.
  *
  * Quality is measured on a dev set. Cost is the number of expanded hypotheses, equal on every machine. */
 #include <math.h>

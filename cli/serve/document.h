@@ -1,7 +1,6 @@
 /* Documents: plain text or simple HTML, split into sentences, decoded and joined. Threads: one at a time per document.
  *
- * A *part* is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept. A tag moves to the translation of
- * its text, or, if not found, to the proportional place. */
+ * A *part* is decoded alone: a sentence, or the text of an inline tag. A tag moves to the translation of its text. */
 #pragma once
 
 #include "cli.h"
@@ -20,7 +19,7 @@ typedef struct document document;
  *   language: as for rill_sentences_split()
  *   max_parts: splitting stops soon after, and the document cannot be joined */
 document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts);
-void document_close(document *d); /* NULL is allowed */
+void document_close(document *d); /* closing NULL does nothing */
 
 int32_t document_n_parts(const document *d);
 /* Return the text of part i (a text to decode), which is valid as long as the document. */

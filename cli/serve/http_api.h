@@ -114,8 +114,7 @@ json_t *request_document_results(const api_request *r, size_t i);
 rill_status request_trace_start(service *s, job *j);
 
 /* LibreTranslate's API: POST /translate and GET /languages; POST /detect is refused. Source: libretranslate.com/docs, version 1.6.
- * Model "de-en" translates "de" to "en"; a multilingual model serves all its pairs. Other pairs chain two models. Source "auto" needs a
- * single possible source. */
+ * Model "de-en" translates "de" to "en"; other pairs chain two models. A multilingual model serves all its pairs. */
 int libre_begin_translate(api_request *r);
 int libre_end_translate(api_request *r);
 int libre_detect(api_request *r);

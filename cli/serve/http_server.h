@@ -17,7 +17,7 @@ void server_set_models(server *s, models *next, const char *token);
 const char *server_address(const server *s);
 /* Stop accepting connections, and wait up to `seconds` for accepted requests. Returns the number still unanswered. */
 int server_drain(server *s, double seconds);
-void server_close(server *s); /* NULL is allowed */
+void server_close(server *s); /* closing NULL does nothing */
 
 /* --- checks of a request's head ---------------------------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ typedef struct watch watch;
  *   timeout: seconds for a request to arrive, idle time included
  *   gone: called once on the watching thread, with the argument of watch_wait() */
 int watch_open(watch **out, double timeout, void (*gone)(void *what));
-void watch_close(watch *w); /* NULL is allowed */
+void watch_close(watch *w); /* closing NULL does nothing */
 
 /* watch_begin(): start watching a connection; its time limit for a request begins. watch_end(): stop watching it. fd: the connection's
  * socket. */

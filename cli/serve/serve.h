@@ -31,7 +31,7 @@ typedef struct cache cache;
 
 /* Create a cache. max_bytes: maximum size of all entries in bytes; 0 disables the cache. NULL: out of memory. */
 cache *cache_create(size_t max_bytes);
-void cache_destroy(cache *c); /* NULL is allowed */
+void cache_destroy(cache *c); /* destroying NULL does nothing */
 
 /* Find the response that is stored for a key. It is valid until the next cache_add(). NULL: not cached. */
 const char *cache_find(cache *c, const void *key, size_t length);
@@ -95,7 +95,7 @@ struct job {
 /* Create a job of n inputs. The caller holds a reference, and sets texts and settings. NULL: out of memory. */
 job *job_create(int32_t n);
 job *job_retain(job *j);
-void job_release(job *j); /* NULL is allowed */
+void job_release(job *j); /* releasing NULL does nothing */
 
 /* Set the result of an input and notify. Takes the reference; NULL means out of memory. Any thread. */
 void job_set_result(job_input *input, rill_status status, json_t *result);
@@ -109,9 +109,8 @@ size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one model, whose thread decodes the inputs of all jobs in one endless run.
- *
- * The run takes one input of each job in turn, so small requests do not wait for large ones. Identical inputs share a search.
+/* A service: one model, and a thread that decodes the inputs of all jobs. It takes one input of each job in turn. Identical inputs share a
+ * search.
  *
  * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). */
 

@@ -1,12 +1,12 @@
 /* Typed access to a model's config.json: open, call getters, close. A key is a path of names: "hidden_size", "rill.domain".
  *
- * Unknown members are ignored, since other programs share the file. A null member counts as absent. Threads: one at a time. */
+ * Unknown members are ignored. A null member counts as absent. Threads: one at a time. */
 #pragma once
 
 #include "rill/context.h"
 
-/* Parse JSON, or read it from a file. Duplicate members are errors. If an integer exceeds 64 bits, all numbers become reals: tokenizers
- * often have "model_max_length" 10^30.
+/* Parse JSON, or read it from a file. Duplicate members are errors. If an integer exceeds 64 bits, all numbers become reals
+ * ("model_max_length" is often 10^30).
  *   name   the file's name in errors
  *   out    freed by the caller with json_decref()
  *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why) · for a file also the statuses of rill_file_read() */

@@ -1,7 +1,6 @@
-/* Helpers of the built-in domains and the command: TRY, arenas, growing arrays, model options, loading of weights, score requests.
+/* Helpers of the built-in domains and the command.
  *
- * A rill_arena holds allocations with the same lifetime. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes. Threads: one
- * at a time. */
+ * A rill_arena holds allocations with the same lifetime, aligned to 64 bytes. Zero-initialise it and set `ctx`. Threads: one at a time. */
 #pragma once
 
 #include "rill/device.h"
@@ -170,8 +169,7 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
     return count;
 }
 
-/* Read a tensor as fp32 into the arena. Shape: [rows, columns], or [rows] if columns is 0. The size is checked before allocating, so an
- * absurd config.json is an error that names the tensor.
+/* Read a tensor as fp32 into the arena. Shape: [rows, columns], or [rows] if columns is 0. The size is checked before allocating.
  *   RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);

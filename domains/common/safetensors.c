@@ -1,8 +1,7 @@
 /* Opens model files of all formats. Reads safetensors headers strictly, of one file or several with an index.
  *
- * Invariant: a file's tensors cover its data without gap or overlap. Names point into the JSON header, kept in memory. An index's
- * "metadata" is
- * ignored: some programs write a wrong total size. */
+ * Invariant: a file's tensors cover its data without gap or overlap. An index's "metadata" is ignored: some programs write a wrong total
+ * size. */
 #include "tensor_file.h"
 
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
-/* Structs of rill/safetensors.h, for the readers of safetensors and CTranslate2's model.bin. A part is one file of a model; its reader
- * makes entries. After opening, an entry's bytes lie inside its part and match shape and type. */
+/* Structs of rill/safetensors.h, for the readers of safetensors and CTranslate2's model.bin. A part is one file of a model.
+ * After opening, an entry's bytes lie inside its part and match its shape and type. */
 #pragma once
 
 #include "domain_base.h"

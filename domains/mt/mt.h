@@ -28,8 +28,8 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 typedef struct mt_linear {
-    rill_matrix weight; /* N x K */
-    rill_constant bias; /* [N]; RILL_NONE: no bias */
+    rill_matrix weight; /* N x K weights */
+    rill_constant bias; /* [N] bias; RILL_NONE: none */
 } mt_linear;
 
 static inline rill_product mt_linear_product(const mt_linear *linear, rill_view a, rill_view out)
@@ -38,14 +38,14 @@ static inline rill_product mt_linear_product(const mt_linear *linear, rill_view 
 }
 
 typedef struct mt_norm {
-    rill_constant gain, bias; /* [D]; bias is RILL_NONE for RMSNorm */
+    rill_constant gain, bias; /* [D] gain and bias of a norm; RMSNorm has no bias (RILL_NONE) */
 } mt_norm;
 
 /* Weights of an attention block. A: width of all heads; D: model width. */
 typedef struct mt_attention {
-    mt_linear query;             /* A x D */
-    mt_linear key_value;         /* 2A x D: keys, then values */
-    mt_linear out;               /* D x A */
+    mt_linear query;             /* A x D query projection */
+    mt_linear key_value;         /* 2A x D projections: keys, then values */
+    mt_linear out;               /* D x A output projection */
     mt_norm norm;                /* norm before the block (pre-norm) or after it (post-norm) */
     rill_constant relative_bias; /* [heads, distances] relative position bias; RILL_NONE: none */
 } mt_attention;
@@ -53,7 +53,7 @@ typedef struct mt_attention {
 /* Weights of a feed-forward block. F: inner width; D: model width. */
 typedef struct mt_feed_forward {
     mt_linear fc1; /* F x D; gated: 2F x D, the rows that are activated, then the rows of the gate */
-    mt_linear fc2; /* D x F */
+    mt_linear fc2; /* D x F second linear layer */
     mt_norm norm;
 } mt_feed_forward;
 
@@ -67,7 +67,7 @@ typedef struct mt_recurrence {
 
 /* A transformer layer. A: width of all heads together; T: number of tokens of an input. */
 typedef struct mt_layer {
-    mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
+    mt_attention self_attention, cross_attention; /* cross_attention: in decoder layers only */
     mt_feed_forward feed_forward;
     mt_recurrence recurrence; /* replaces self_attention if decoder_block is an SSRU or average attention */
     rill_table node_table;    /* KV cache: [nodes, 2A] a row of keys and values per hypothesis state (node) */
@@ -271,20 +271,20 @@ typedef struct rnn_net {
     /* 1: one GRU before attention and one after it; 0: a single GRU whose input includes the attention context. */
     int conditional_gru;
     int32_t unk; /* target symbol of <unk>, from the configuration */
-    size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
+    size_t embedding_width, encoder_width, decoder_width, attention_width; /* the sizes E, H, D, A */
 
     /* Source embedding [words, E]. Target embedding [V + 1, E]; its last row, zeros, is the decoder's initial input. */
     rill_constant source_embedding, target_embedding;
-    mt_linear input_gates;     /* 6H x E: gates forward, backward */
-    rill_matrix recurrent[2];  /* 3H x H, forward and backward */
-    mt_linear init_projection; /* D x 2H: initial state, from the mean annotation */
-    mt_linear key_projection;  /* A x 2H */
-    mt_linear word_gates;      /* (3D + E) x E: gates, and the embedding's part of the readout */
+    mt_linear input_gates;     /* 6H x E gates from the embedding, forward and backward */
+    rill_matrix recurrent[2];  /* 3H x H recurrent weights, forward and backward */
+    mt_linear init_projection; /* D x 2H initial state, from the mean annotation */
+    mt_linear key_projection;  /* A x 2H attention keys, from annotations */
+    mt_linear word_gates;      /* (3D + E) x E from the embedding: gates, and its part of the readout */
     mt_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
     mt_linear second_gru;      /* (3D + A) x D: recurrent gates of the GRU after attention, and the attention query */
     rill_constant attention_vector; /* [A], Bahdanau's v */
-    mt_linear context_gates;        /* 3D x 2H: gates */
-    mt_linear readout;              /* E x (2H + D): readout from context and state */
+    mt_linear context_gates;        /* 3D x 2H part of the gates from the attention context */
+    mt_linear readout;              /* E x (2H + D) readout, from context and state */
 
     rill_table annotations, memory_keys, initial_state; /* tables with a row per slot (input in flight) */
     rill_table state, hidden_table, query;              /* tables with a row per node (model state of a hypothesis) */

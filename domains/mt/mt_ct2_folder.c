@@ -108,7 +108,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     TRY(find_token_id(config, "eos_token", target, &s->eos));
     if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
     if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
-        s->decoder_start = s->eos; /* the language token of each output replaces it */
+        s->decoder_start = s->eos; /* replaced by each output's language token */
         return RILL_OK;
     }
     if (!rill_config_is_set(config, "decoder_start_token", NAN))
@@ -210,7 +210,8 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->source != NULL) return;
     text->source = first_file(directory, "source_vocabulary.json", "source_vocabulary.txt");
     text->target = first_file(directory, "target_vocabulary.json", "target_vocabulary.txt");
-    if (text->source == NULL) text->source = "shared_vocabulary.json"; /* a missing file is reported by this name */
+    /* the error about a missing file gives this name */
+    if (text->source == NULL) text->source = "shared_vocabulary.json";
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
@@ -232,7 +233,8 @@ static int is_spm(rill_context *ctx, const char *directory, const char *name)
 /* Names that converters and packages give their SentencePiece models. Argos packages have theirs in the parent
  * directory. */
 static const struct {
-    const char *source, *target; /* target NULL: the same model */
+    /* file names of the two SentencePiece models; target NULL: the source model serves both sides */
+    const char *source, *target;
 } spm_files[] = {
     {"spiece.model", NULL}, {"sentencepiece.bpe.model", NULL}, {"sentencepiece.model", NULL},
     {"spm.model", NULL},    {"source.model", "target.model"},  {"../sentencepiece.model", NULL},
@@ -269,7 +271,8 @@ static int find_argos_codes(const char *directory, rill_tokenizer_files *text)
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
     name_vocabularies(directory, text);
-    text->adds_unknown = net->pad < 0; /* otherwise the last row of the tables is the start token's */
+    /* without a padding token the last row of the tables belongs to the start token */
+    text->adds_unknown = net->pad < 0;
     if (text->tokenized) return RILL_OK;
     const int is_marian = rill_directory_has_file(directory, "source.spm");
     if (!is_marian) TRY(rill_family_files(net->ctx, NULL, directory, text));

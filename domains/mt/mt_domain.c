@@ -43,7 +43,7 @@ static rill_status choose_arch(rill_context *ctx, const char *directory, const s
     if (*out == NULL && found) *out = &transformer_arch;
     if (*out != NULL) return RILL_OK;
     TRY(rill_unsupported_format_fail(ctx, directory));
-    return rill_config_read(ctx, directory, "config.json", read_arch, out, NULL); /* reports a missing file */
+    return rill_config_read(ctx, directory, "config.json", read_arch, out, NULL); /* fails if the file is missing */
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

@@ -1,8 +1,7 @@
 /* Reads generation_config.json, or the same keys of config.json: special tokens, bad words, search settings.
  *
  * Sources: transformers' NoBadWordsLogitsProcessor, SuppressTokensLogitsProcessor, generation/configuration_utils.py and utils.py.
- * Bad words: the last token of a sequence is banned after the others. Lengths: transformers counts a forced eos, and in max_length and
- * min_length the start token; rill counts neither. */
+ * Lengths: transformers counts a forced eos, and in max_length and min_length the start token; rill counts neither. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Adds a transformer's operations to the graphs of ../seq2seq.
  *
- * Self-attention reads the input's tokens in the encoder, the hypothesis's positions in the decoder. Blocks are post-norm,
- * x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Sinusoids are computed on first use: there may be a million positions. */
+ * Blocks are post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Sinusoids are computed on first use: a model may
+ * allow a million positions. */
 #include <math.h>
 
 #include "mt.h"
@@ -15,13 +15,14 @@ typedef struct layer_builder {
     rill_network *network;
     rill_graph graph;
     rill_index_space rows;
-    rill_tensor x;                            /* [D] the residual stream */
-    rill_tensor normed;                       /* [D] norm of x; RILL_NONE: the model is post-norm */
-    rill_tensor query, context;               /* [A] */
-    rill_tensor key_value;                    /* [2A] */
-    rill_tensor ffn_hidden;                   /* [F], gated [2F] */
-    rill_tensor gates;                        /* SSRU: [3D]; average attention: [D] */
-    rill_tensor running_mean, average_hidden; /* average attention: [D]; [I] hidden values of its feed-forward block */
+    rill_tensor x;              /* [D] the residual stream */
+    rill_tensor normed;         /* [D] norm of x; RILL_NONE: the model is post-norm */
+    rill_tensor query, context; /* [A] */
+    rill_tensor key_value;      /* [2A] */
+    rill_tensor ffn_hidden;     /* hidden values of the feed-forward block: [F], or if gated [2F] */
+    rill_tensor gates;          /* gates: SSRU [3D], average attention [D] */
+    /* average attention: [D] running mean; [I] hidden values of its feed-forward block */
+    rill_tensor running_mean, average_hidden;
 } layer_builder;
 
 static layer_builder begin_layers(const mt_net *net, const mt_stack *side, rill_graph graph, rill_index_space space)

@@ -1,9 +1,8 @@
 /* Loads a transformer's tensors, with the names and shapes of transformers', BART's or T5's models. Unknown tensors are errors.
  *
- * Each matrix is packed before the next is read, the output layer first: peak memory is the packed model and its largest fp32 matrix.
+ * Each matrix is packed before the next is read: peak memory is the packed model and its largest fp32 matrix.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py: half of the buckets are exact distances, the
- * others logarithmic ranges. */
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

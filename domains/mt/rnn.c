@@ -1,7 +1,6 @@
 /* Recurrent translation models: configuration, weights and graphs.
  *
- * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. A second arena holds
- * temporary data, cleared after each matrix. */
+ * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. */
 #include <stdio.h>
 #include <string.h>
 
@@ -119,7 +118,7 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
     return RILL_OK;
 }
 
-/* n x k matrix. Elements that no part covers are 0. It has a bias if any part has one. */
+/* Load an n x k matrix from its parts; other elements are 0. The matrix has a bias if any part has one. */
 static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, mt_linear *out)
 {
     float *w, *bias = NULL;
@@ -386,7 +385,7 @@ static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, ril
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Attention with query `h`, then the GRU that reads the context and outputs the node's state. */
+/* Attention with query `h`, then the GRU that reads the context and outputs the new decoder state. */
 static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view h,
                             rill_tensor context)
 {
@@ -411,7 +410,7 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Returns the parent's state. A root node first copies the input's initial state to its own row. */
+/* Returns the parent's state. The empty hypothesis first copies the input's initial state to its own row. */
 static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
 {
     rill_network *network = net->seq.model->network;

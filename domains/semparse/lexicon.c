@@ -3,14 +3,13 @@
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
  *     the _ run|runs                            a preference: _ is the name in question
  *
- * An entry may have optional words before and after the name ("mount mckinley", "mckinley"); the trie has a path for each combination. A
- * pattern element lists alternatives, words or {classes}, joined by '|'; a trailing '?' makes it optional.
+ * An entry may have optional words ("mount mckinley", "mckinley"); the trie has a path for each combination. A pattern element lists
+ * alternatives, words or {classes}, joined by '|'; a trailing '?' makes it optional.
  * Tables:
  *   words  a vocabulary: the number of each word
  *   trie   a vocabulary of pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
  *   types  an array, searched linearly
- * Invariants: all indices are in range. In a pattern first <= body <= right <= last; a rule's body begins with an element that is not
- * optional. */
+ * Invariants: all indices are in range. In a pattern first <= body <= right <= last; a rule's body begins with a mandatory element. */
 #include <string.h>
 
 #include "lexicon.h"
@@ -177,7 +176,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
 
 /* --- entries of constants ----------------------------------------------------------------------------------------- */
 
-/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative, unless '!' forbids it. */
+/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is empty and is one of the alternatives, unless '!' forbids that. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
 {
     *count = 0;
@@ -400,7 +399,7 @@ static rill_status read_rule_pattern(rill_lexicon *lexicon, rill_slice text, ril
     return end_pattern(lexicon, out);
 }
 
-/* Read the pattern of a preference: words around "_", which marks the place of the surface. */
+/* Read the pattern of a preference: words around "_", which marks the place of the name. */
 static rill_status read_preference_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
 {
     int marks = 0;

@@ -1,7 +1,6 @@
 /* The lexicon of a semantic parser maps a typed question to the tokens of the training data.
  *
- * It is read from lexicon.tsv (docs/lexicon.md), then const, and shared by any number of rill_question objects (question.h) and threads.
- * The second part of this header is for question*.c. */
+ * Read from lexicon.tsv (docs/lexicon.md), then const; threads may share a lexicon. The second part of this header is for question*.c. */
 #pragma once
 
 #include "domain_base.h"
@@ -24,8 +23,7 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 
 /* Terms: a surface is a name's words in a question ("new york"); a constant stands for them in logical forms ("new_york:s"); a mention is
  * an occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.
- * One trie over word numbers has surfaces and rewrites: the longest match costs one probe per token. Rules and preferences are patterns,
- * tried in file order.
+ * One trie over word numbers has surfaces and rewrites. Rules and preferences are patterns, tried in file order.
  * Invariant: slices point into `source`, the file's bytes. */
 
 enum {

@@ -1,7 +1,6 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass replaces the longest match at each raw token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * Equal names share a placeholder, numbered per type. */
+ * One pass replaces the longest match at each input token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>
@@ -127,7 +126,7 @@ static rill_status append_placeholder(rill_question *question, int32_t type, ril
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
 
-/* Append a rule's value to question->scratch: a number, or raw tokens joined by '_'. `end`: first raw token after the match. */
+/* Append a rule's value to question->scratch: a number, or input tokens joined by '_'. `end`: first input token after the match. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
 {
     rill_text *out = &question->scratch;
@@ -146,7 +145,7 @@ static rill_status append_value(rill_question *question, const rill__rule *rule,
     return RILL_OK;
 }
 
-/* Write the type, as the bytes of its number, and the constant of the match at raw token `first` to question->scratch. */
+/* Write the type, as the bytes of its number, and the constant of the match at input token `first` to question->scratch. */
 static rill_status make_constant(rill_question *question, size_t first, const rill__match *found, int32_t type)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -173,7 +172,7 @@ static rill_status append_rewrite(rill_question *question, rill_slice text)
     return RILL_OK;
 }
 
-/* Append a raw token that no name, rewrite or rule matches. */
+/* Append an input token that no name, rewrite or rule matches. */
 static rill_status append_raw_token(rill_question *question, size_t index)
 {
     const rill__raw_token *raw = &question->raw[index];

@@ -59,9 +59,9 @@ rill_slice rill_question_name(const rill_question *question, size_t i);
 
 /* --- stages that turn a question into tokens ---------------------------------------------------------------------- */
 
-/* question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split; which ones are written like names
- * question_match.c    numbers, ordinals, clock times; the longest name or rewrite at a raw token
- * question.c          raw tokens -> placeholders, rewritten words, stems; the table of mentions
+/* question_tokens.c   bytes -> input tokens: valid UTF-8, lower case, split; which ones are written like names
+ * question_match.c    numbers, ordinals, clock times; the longest name or rewrite at an input token
+ * question.c          input tokens -> placeholders, rewritten words, stems; the table of mentions
  *
  * Invariant: arrays hold offsets, not pointers, into buffers that may grow. */
 
@@ -106,7 +106,7 @@ typedef struct rill__output_token {
     int32_t type;          /* type of a placeholder; RILL__NONE: a plain token */
     int32_t word;          /* number of a plain token's word in the lexicon; RILL__NONE: a placeholder */
     size_t offset, length; /* range of the token's text in `out` */
-    /* 1 + index of the raw token that was copied to this token; 0: it is no copy of a raw token */
+    /* 1 + index of the input token that was copied to this token; 0: it is no copy of an input token */
     size_t raw_plus_1;
 } rill__output_token;
 
@@ -134,9 +134,9 @@ struct rill_question {
     rill_vocabulary *constants; /* types and constants of the mentions; an id is the index in rill_mentions.entries */
 };
 
-/* The longest match that begins at a raw token. It is a name of the lexicon, a rewrite, or a rule's match. */
+/* The longest match that begins at an input token. It is a name of the lexicon, a rewrite, or a rule's match. */
 typedef struct rill__match {
-    size_t length;     /* number of raw tokens that it replaces; 0: no match */
+    size_t length;     /* number of input tokens that it replaces; 0: no match */
     int32_t candidate; /* index in lexicon->candidates of the name or rewrite; RILL__NONE: a rule matched */
     int32_t rule;
     int has_possessive; /* 1: the last token of the mention has a final 's that is not part of it; 0: it has none */

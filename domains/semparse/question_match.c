@@ -1,7 +1,6 @@
-/* Finds the longest match at a raw token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
+/* Finds the longest match at an input token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
  *
- * Ties: a rule wins over a name, an earlier rule over a later one. Of a name's types a preferred one wins, else the first that needs no
- * preference. Number readers return the number of tokens read, or 0. Values stay below 10^15, so int64_t cannot overflow. */
+ * Ties: a rule wins over a name, an earlier rule over a later one, a preferred type over others. Values stay below 10^15. */
 #include <string.h>
 
 #include "question.h"
@@ -204,9 +203,9 @@ static int read_clock(rill__number number, int64_t *value)
 
 /* --- matching surface forms --------------------------------------------------------------------------------------- */
 
-/* A walk down the trie of names and rewrites, one raw token at a time. */
+/* A walk down the trie of names and rewrites, one input token at a time. */
 typedef struct trie_walk {
-    size_t next; /* index of the raw token that the walk reads next */
+    size_t next; /* index of the input token that the walk reads next */
     int32_t state;
     int at_possessive; /* 1: the last token matched only without its final 's, and so the walk ends after it */
 } trie_walk;
@@ -226,7 +225,7 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Return the number of tokens of the longest name at raw token `first` of `type`, or of any type; else NO_MATCH. */
+/* Return the number of tokens of the longest name at input token `first` of `type`, or of any type; else NO_MATCH. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -246,11 +245,11 @@ static size_t longest_surface(const rill_question *question, size_t first, int a
 typedef struct rule_match {
     const rill_question *question;
     const rill__pattern *pattern;
-    size_t start; /* index of the first raw token of the part that the rule replaces */
+    size_t start; /* index of the first input token of the part that the rule replaces */
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier one (p.m. in the lexicon's afternoon range) as the value.
+/* Capture a clock time without am or pm: both 24-hour readings, and as the value the likelier one (p.m. in the lexicon's afternoon range).
  * full: 1 for "200", which is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
@@ -296,7 +295,7 @@ static size_t match_number(rule_match *attempt, const rill__alternative *choice,
     return used;
 }
 
-/* Return the number of raw tokens that a pattern's alternative matches at raw token `i`, or NO_MATCH. */
+/* Return the number of input tokens that a pattern's alternative matches at input token `i`, or NO_MATCH. */
 static size_t match_alternative(rule_match *attempt, const rill__alternative *choice, size_t i, int in_body)
 {
     const rill_question *question = attempt->question;
@@ -321,7 +320,7 @@ static size_t match_alternative(rule_match *attempt, const rill__alternative *ch
     return used;
 }
 
-/* Match the pattern's elements [e, last) from raw token `i` on. Returns 1 if they match. */
+/* Match the pattern's elements [e, last) from input token `i` on. Returns 1 if they match. */
 static int match_right(rule_match *attempt, int32_t e, size_t i)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -358,7 +357,7 @@ static int match_left(const rill_question *question, const rill__pattern *patter
 
 /* --- choosing a candidate ----------------------------------------------------------------------------------------- */
 
-/* Return 1 if a preference asks for `type` in the context of the surface that ends before raw token `after`. */
+/* Return 1 if a preference asks for `type` in the context of the name that ends before input token `after`. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -373,7 +372,7 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* Choose the candidate of the name whose words lead to `state` and end before raw token `after`; RILL__NONE if none fits the context. */
+/* Choose the candidate of the name whose words lead to `state` and end before input token `after`; RILL__NONE if none fits the context. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

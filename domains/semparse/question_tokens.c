@@ -1,4 +1,4 @@
-/* Splits a line into raw tokens, and finds those typed as names.
+/* Splits a line into input tokens, and finds those typed as names.
  *
  * Spaces separate chunks:
  *   - a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "-er";

@@ -100,7 +100,7 @@ typedef struct semparse_runner {
     rill_text *unknown_names;        /* [slots] names in the question that the model does not know, joined by ", " */
     size_t n_slots;
 
-    int32_t *slot, *length; /* [questions of an encode() call] slot of each question; number of its token ids */
+    int32_t *slot, *length; /* [questions of an encode() call] slot of each question, and number of its token ids */
     int32_t *token_ids;     /* token ids of all questions of the call, one question after the other */
     int32_t *column;        /* input columns of a step that the engine does not fill */
 } semparse_runner;

@@ -1,7 +1,6 @@
 /* Callbacks of the domain "semparse" (rill/domain.h).
  *
- * Invariants: close_model() and stop() accept partly built objects with zeroed members. Slots below r->n_slots are initialised. A failed
- * input is left out of the batch, and its slot stays free. */
+ * Invariants: close_model() and stop() accept partly built objects with zeroed members. A failed input is left out of the batch. */
 #include <string.h>
 
 #include "semparse.h"

@@ -212,7 +212,7 @@ static void build_encode_graph(semparse *s)
                                     .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
 }
 
-/* Build the graph `step`. A root node's row gets the encoder's last state, and then serves as its own parent state. */
+/* Build the graph `step`. For the empty hypothesis, the row gets the encoder's last state, and then serves as its own parent state. */
 static void build_step_graph(semparse *s)
 {
     rill_network *network = s->network;

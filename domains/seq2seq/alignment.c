@@ -1,7 +1,6 @@
 /* Alignments: how much each output token attends to each input token, in marian-decoder's formats.
  *
- * Source: cross-attention of a head trained for alignment, else the mean over the last decoder layer's heads. An output runs through the
- * decoder once more, over its KV cache. */
+ * Source: cross-attention of a head trained for alignment, else the mean over the last decoder layer's heads. */
 #include <string.h>
 
 #include "seq2seq.h"

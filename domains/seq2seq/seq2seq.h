@@ -1,8 +1,7 @@
 /* The common part of sequence-to-sequence models over subword tokens.
  *
- * An architecture is a table of functions, seq_arch: read files, encode an input, compute a decoder state and its output. A domain puts
- * the callbacks below into its rill_domain and calls seq_open(). An open model is const; a runner belongs to one thread and owns all
- * mutable data. */
+ * An architecture is a table of functions, seq_arch. A domain puts the callbacks below into its rill_domain and calls seq_open().
+ * Threads: an open model is const; a runner belongs to one thread and owns all mutable data. */
 #pragma once
 
 #include "domain_base.h"
@@ -20,7 +19,7 @@ typedef struct seq_arch seq_arch;
 /* A net: the model, or a member of an ensemble. An architecture's struct begins with it. configure() gets zeroed members, except those
  * that seq_open() has set. */
 typedef struct seq_net {
-    rill_context *ctx; /* set by seq_open(), like the next two members */
+    rill_context *ctx; /* set by seq_open(), as are the next two members */
     seq_model *model;
     const seq_arch *arch;
     /* number of token ids of each vocabulary, including ids that have no token */
@@ -63,7 +62,7 @@ typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
     rill_column token_id; /* the decoder's input: the hypothesis's last token, or the start token */
-    rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
+    rill_path path;       /* for nets whose states read all ancestors: the path from each hypothesis to the root */
     rill_column parent;   /* state id of the parent hypothesis, -1 for an empty one; not in `align` */
     /* parent columns for nets that read the parent's state, not in `align`; see rill_rows_parents() */
     rill_column parent_or_self, root_slot;
@@ -90,7 +89,7 @@ struct seq_arch {
     /* Append the net's operations to a graph: encode() those of the encoder, step() those of one decoder step. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
-    /* Return a view of the output layer's input, [rows, width], computed from the states of the nodes. */
+    /* Return a view of the output layer's input, [rows, width], computed from the rows' states. */
     rill_view (*decoder_output)(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
     /* (optional) Compute data of positions from..to - 1 for a runner, e.g. sinusoids. Lower positions exist already. */
     rill_status (*prepare_positions)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
@@ -246,7 +245,7 @@ void seq_build_graphs(seq_model *m);
  *   RILL_OK · RILL_ERR_OPTION (no file named) · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and
  *   line) · RILL_ERR_MEMORY */
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
-void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
+void seq_shortlist_close(seq_shortlist *shortlist); /* closing NULL does nothing */
 
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,

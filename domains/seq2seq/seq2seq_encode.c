@@ -1,7 +1,7 @@
 /* Encodes inputs: splits texts into sentences, removes invisible characters, tokenizes, runs the encoder.
  *
  * Texts are split because translation models often stop early on long ones. Inputs are concatenated without padding. A long input runs
- * alone: if memory is short, no other input fails. */
+ * alone. */
 #include <string.h>
 
 #include "sentence_splitter.h"

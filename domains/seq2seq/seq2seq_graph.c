@@ -1,4 +1,4 @@
-/* Builds a model's compute graphs, with the operations of all nets: an ensemble runs in one call. Architectures add the layers.
+/* Builds a model's compute graphs, with the operations of all nets of an ensemble. Architectures add the layers.
  * Invariant: seq2seq_encode.c and seq2seq_step.c fill columns in the order in which they are declared here. */
 #include "seq2seq.h"
 
@@ -58,8 +58,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
                                                       net->output_bias, m->weights, "a shortlist's output layer");
 }
 
-/* Build the graph that scores hypotheses. As in transformers, padding and ids without a token count in the softmax, but are never output
- * (rill_domain_info.legal). With a shortlist the softmax is over the input's subset. */
+/* Build the graph that scores hypotheses. As in transformers, padding counts in the softmax, but is never output (rill_domain_info.legal).
+ * With a shortlist the softmax is over the input's vocabulary subset. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;

@@ -1,7 +1,7 @@
 /* Callbacks of all sequence-to-sequence domains: open models, start runners, write outputs.
  *
- * An ensemble has several nets with equal vocabularies and special tokens. The model owns tokenizer and network.
- * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero. */
+ * An ensemble has several nets with equal vocabularies and special tokens. Invariant: seq_close() and seq_stop() accept partly built
+ * objects. */
 #include <stdio.h>
 #include <string.h>
 

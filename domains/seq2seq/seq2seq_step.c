@@ -1,6 +1,6 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result depends only on its hypothesis's tokens and input. In one call no new node is an ancestor of another. */
+ * Invariant: a row's result depends only on its hypothesis's tokens and input. */
 #include "seq2seq.h"
 
 /* --- input token ids ---------------------------------------------------------------------------------------------- */

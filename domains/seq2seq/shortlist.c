@@ -75,7 +75,7 @@ typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
     const char *path;
-    int has_counts; /* 1: the option gives F */
+    int has_counts; /* 1: the option gives F, the number of frequent target ids */
     lexicon_pair *pairs;
     size_t n;
     int64_t line;

@@ -54,7 +54,7 @@ enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 };
 enum { PARSER_NO_LABEL = 0 }; /* id in labels.vocab of "no label": a span that gets no bracket */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* A position's products with the weights, of D floats each. PRODUCT_C and later include the term that is constant in a sentence. */
+/* Products of a position with the weights, D floats each. From PRODUCT_C on they include a term that is the same for the whole sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
 /* How inputs are read: detected from the line, as a tree, as word_TAG tokens, or as plain text. */
@@ -79,7 +79,7 @@ typedef struct parser_weights {
     rill_matrix position_products; /* PRODUCT_C * D x 2H: weights of the products before PRODUCT_C */
     /* (N_PRODUCTS - PRODUCT_C) * D x 2H: weights of the products from PRODUCT_C on */
     rill_matrix last_position_products;
-    /* [2D, 4H]: weights of the term that is constant in a sentence; rows: structure, labels; columns: p_n, p_0 */
+    /* [2D, 4H] weights of the term that is the same for the whole sentence; rows: structure, labels; columns: p_n, p_0 */
     rill_matrix boundary;
     rill_constant
         boundary_bias; /* [2D] bias of the hidden layer's input from the sentence, which is computed once per sentence */
@@ -119,7 +119,7 @@ typedef struct parser {
 typedef struct parser_cell {
     /* state id whose cell describes the stack below the top span; RILL_NO_NODE: nothing below */
     int32_t below_node;
-    /* positions: the top span is s0 = (b, c), the span below, if below_node exists, s1 = (a, b) */
+    /* positions of words: the top span is s0 = (b, c), the span below s1 = (a, b), if below_node exists */
     int32_t a, b, c;
 } parser_cell;
 

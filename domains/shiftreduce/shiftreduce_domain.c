@@ -1,7 +1,7 @@
 /* Callbacks of the domain "shiftreduce" (rill/domain.h).
  *
- * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack: every unfinished hypothesis
- * has a legal action. close_model() and stop() accept partly built objects. */
+ * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack.
+ * close_model() and stop() accept partly built objects. */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -146,7 +146,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Equal top span: equivalent for cube pruning. The same words are shifted and the stacks equally deep, so the same actions are legal. */
+/* For cube pruning, hypotheses with equal top spans are equivalent: they have shifted the same words, and the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;

@@ -1,10 +1,8 @@
 /* The parser's compute graphs (rill/device.h).
  *
- * encode: embeddings of words, shapes and suffixes; BiLSTM; tags for untagged words; second BiLSTM over outputs and tags; products of its
- * outputs (shiftreduce.h).
- *
- * score: sum of the products, ReLU, linear layer, log-softmax. The structure graph skips rows with one legal action. The label graph masks
- * illegal labels. */
+ * encode: embeddings of words, shapes and suffixes; BiLSTM; tags for untagged words; second BiLSTM; products of its outputs
+ * (shiftreduce.h).
+ * score: sum of the products, ReLU, linear layer, log-softmax. */
 #include "shiftreduce.h"
 
 /* --- graph of the encoder ----------------------------------------------------------------------------------------- */

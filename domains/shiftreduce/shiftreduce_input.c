@@ -1,7 +1,6 @@
 /* Reads a line as a tree, tagged tokens or text; finds the words' features; computes each position's products.
  *
- * The encoder sums the embeddings of a word, its shape, and its suffixes, by the trainer's rules (docs/parsing.md). A failed input is left
- * out of the batch. */
+ * A word's embedding is the sum of the embeddings of the word, its shape and its suffixes, as in the trainer (docs/parsing.md). */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -111,8 +110,8 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Return 1 if a line looks like a tree: brackets with a tag and a word, or a label and brackets; at least one known tag; an empty or known
- * outermost label. Other labels and tags are in capitals. Incomplete trees pass: the tree reader reports the error. */
+/* Return 1 if a line looks like a tree: it has brackets, a known tag, and an empty or known outermost label. Incomplete trees pass, and
+ * the tree reader then reports the error. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};

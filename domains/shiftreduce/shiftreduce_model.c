@@ -254,7 +254,7 @@ static rill_status load_tagger(loader *l)
 
 /* First-layer weights of a feed-forward network, 2H columns per span. The second H are negated: a span has b_i - b_j, not b_j - b_i. */
 typedef struct span_weights {
-    const float *weights; /* [D, n_spans * 2H] the weights as the file has them */
+    const float *weights; /* [D, n_spans * 2H] weights as in the file */
     size_t n_spans, ffn_width, width;
 } span_weights;
 

@@ -1,10 +1,9 @@
 /* Splits a word into subword tokens by byte pair encoding (BPE) or unigram.
  *
  * BPE: each round merges the pair with the lowest rank (line in the merges file) everywhere. A heap orders pairs by rank and position.
- * Symbols are a doubly linked list. A pair in the heap is stale if its offsets have changed.
+ * A pair in the heap is stale if its offsets have changed.
  *
- * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the highest sum of token scores, ties to the first. best[i] is the
- * last token of the best segmentation of i bytes. */
+ * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the highest sum of token scores, ties to the first. */
 #include "segmenters.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* Tokenizers of transformers' model families (m2m_100, mbart, t5 ...): the table of families, a directory's settings, the opened
- * tokenizer. Private to domains/text; others use tokenizer.h.
+/* Tokenizers of transformers' model families (m2m_100, mbart, t5 ...). Private to domains/text; others use tokenizer.h.
  *
  * Sources: transformers' tokenizers, and convert_slow_tokenizer.py for token ids. */
 #pragma once
@@ -119,7 +118,7 @@ typedef struct rill_family_tokenizer {
 /* Open the tokenizer of files->family: fill `text` and text->family. Source and target share a vocabulary. Close `text` also after a
  * failure. Returns as rill_tokenizer_open(). */
 rill_status rill_family_open(rill_tokenizer *text, const rill_tokenizer_files *files);
-void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
+void rill_family_close(rill_family_tokenizer *self); /* closing NULL does nothing */
 
 /* Find the language tokens in the vocabulary, and set the default languages (languages.c).
  *   RILL_OK · RILL_ERR_OPTION (the message names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */

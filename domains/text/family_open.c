@@ -1,7 +1,6 @@
 /* Builds the vocabulary of a model family (mbart, t5 ...) from a model directory.
  *
- * Token ids: transformers' tokenizers and convert_slow_tokenizer.py. SentencePiece is preferred, because models are trained with it;
- * tokenizer.json is the last choice. */
+ * Source of the token ids: transformers' tokenizers. SentencePiece is preferred, because models are trained with it. */
 #include "family.h"
 
 #include <stdio.h>

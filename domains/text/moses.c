@@ -1,7 +1,6 @@
 /* FSMT's and Argos' tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * The order of rules matters. Rules that cannot match after an earlier one are omitted. sacremoses replaces dots by the word DOTMULTI and
- * back; here the placeholder cannot occur in texts. */
+ * The order of rules matters. sacremoses replaces dots by the word DOTMULTI; here the placeholder cannot occur in texts. */
 #include <string.h>
 #include <utf8proc.h>
 

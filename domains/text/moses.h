@@ -1,8 +1,7 @@
 /* Moses tokenization, then BPE, and back: for FSMT models (fairseq's of WMT'19) of English, German and Russian, and for Argos Translate.
  *
- * Source: sacremoses 0.2, as in transformers' FSMTTokenizer, compared string by string (tests/data/mt/moses): the rules of Moses' scripts
- * replace-unicode-punctuation, normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and
- * detokenizer. Tokens are escaped (&apos; &quot; &amp; ..).
+ * Source: sacremoses 0.2, as in transformers' FSMTTokenizer: the rules of Moses' scripts replace-unicode-punctuation,
+ * normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and detokenizer.
  * Threads: one at a time per object. */
 #pragma once
 
@@ -108,7 +107,7 @@ rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const cha
 rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
                                 size_t length);
 
-void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
+void rill_prefixes_close(rill_prefixes *prefixes); /* closing NULL does nothing */
 
 /* The kind of prefix that a word is; the word is given without its final period. */
 rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
@@ -150,8 +149,8 @@ rill_status rill_moses_join(rill_moses *moses, const char *tokens, size_t length
 
 /* --- subword tokens: moses.c -------------------------------------------------------------------------------------- */
 
-/* Sources: transformers' tokenization_fsmt.py, except that "</s>" in a text is ordinary text; argostranslate/tokenizer.py, whose subword
- * tokens end in @@ unless they end a word. Threads may share a tokenizer, each with its own context. */
+/* Sources: transformers' tokenization_fsmt.py, and argostranslate/tokenizer.py. Here "</s>" in a text is ordinary text.
+ * Threads may share a tokenizer, each with its own context. */
 
 typedef struct rill_moses_bpe rill_moses_bpe;
 
@@ -161,7 +160,7 @@ typedef struct rill_moses_bpe rill_moses_bpe;
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory, const char *codes);
 
-void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
+void rill_moses_bpe_close(rill_moses_bpe *self); /* closing NULL does nothing */
 
 /* Call fn with each subword token of UTF-8 text, by the rules of one language.
  *   RILL_OK · RILL_ERR_MEMORY · the status of fn */

@@ -1,6 +1,6 @@
 /* Character classes of sacremoses, and rewrite rules. A Chinese character or Hangul syllable is a word.
- * sacremoses uses Unicode 7's property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark belongs to a
- * letter, wrongly for some marks of rare scripts. */
+ * libutf8proc lacks Unicode's property Alphabetic. So the combining class decides whether a mark belongs to a letter, wrongly for some
+ * rare scripts. */
 #include <string.h>
 #include <utf8proc.h>
 

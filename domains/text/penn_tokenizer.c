@@ -1,7 +1,7 @@
-/* Penn Treebank tokenizer. Text between two spaces has leading punctuation, a core and trailing punctuation. The core is split at dashes,
- * then at contractions.
+/* Penn Treebank tokenizer. Text between two spaces has leading punctuation, a core and trailing punctuation.
  *
- * Invariant: every non-space byte is in exactly one word. Only quotes, ellipses and a doubled last full stop are respelled. */
+ * The core is split at dashes, then at contractions. Invariant: every non-space byte is in exactly one word. Only quotes, ellipses and a
+ * doubled last full stop are respelled. */
 #include <string.h>
 
 #include "penn_tokenizer.h"

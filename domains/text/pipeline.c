@@ -1,7 +1,6 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019): contractions; letters,
- * digits or other signs after an optional space; white space. */
+ * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019). */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -379,7 +378,7 @@ static rill_status split_word(splitter *s, const char *word, size_t length)
 
 static rill_status prepend(rill_text *text, rill_slice what)
 {
-    TRY(rill_text_append(text, what.data, what.length)); /* reserves memory */
+    TRY(rill_text_append(text, what.data, what.length)); /* the append reserves memory; the bytes are moved below */
     memmove(text->data + what.length, text->data, text->length - what.length);
     memcpy(text->data, what.data, what.length);
     return RILL_OK;

@@ -20,7 +20,7 @@ typedef struct rill_spm rill_spm;
 /* Load the model file at `path`. RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path);
 
-void rill_spm_close(rill_spm *spm); /* NULL is allowed */
+void rill_spm_close(rill_spm *spm); /* closing NULL does nothing */
 
 /* The number of tokens. */
 int32_t rill_spm_count(const rill_spm *spm);
@@ -37,8 +37,8 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). merges.txt has a pair per line,
- * in merge order. A word's last token ends in </w>, except in GPT-2's form. Threads may share merges. */
+/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). merges.txt has a pair per line.
+ * A word's last token ends in </w>, except in GPT-2's form. Threads may share merges. */
 
 /* Read merges.txt at `path`. *out: closed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
@@ -94,7 +94,8 @@ typedef struct rill_token_set {
     const char *name;            /* file name, for error messages */
     rill_vocabulary *vocabulary; /* base tokens and added tokens; the caller's */
     int32_t limit;               /* maximum number of tokens: the model's vocabulary size */
-    rill_added_token *added;     /* [n_added]; after rill_token_set_finish() by first byte, longest first */
+    /* [n_added] added tokens; after rill_token_set_finish() ordered by first byte, longest first */
+    rill_added_token *added;
     size_t n_added;
     /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;
@@ -142,11 +143,11 @@ rill_status rill_token_set_split(const rill_token_set *tokens, int without, cons
 
 /* Tokenizers of the library `tokenizers`, read from tokenizer.json.
  *
- * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens. The caller splits
- * at added tokens first, and maps tokens to ids. Unsupported settings are errors.
+ * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens.
+ * Unsupported settings are errors. Threads may share a pipeline.
  *
  * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not grapheme clusters. Added tokens with
- * `normalized` match the original text. Threads may share a pipeline. */
+ * `normalized` match the original text. */
 
 typedef struct rill_pipeline rill_pipeline;
 
@@ -170,7 +171,7 @@ rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx);
 /* Write the name of a byte's token, such as <0x2A>, and a NUL. Returns its length. */
 size_t rill_byte_token(unsigned char byte, char out[8]);
 
-void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
+void rill_pipeline_close(rill_pipeline *self); /* closing NULL does nothing */
 
 /* Set the vocabulary before splitting the first text. It must outlive the pipeline. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabulary *vocabulary);

@@ -185,12 +185,14 @@ static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sente
 {
     const sentence_break next_kind = peek_char(r, *pos);
     if (stop == FULL_STOP && next_kind == DIGIT) return 0; /* rule SB6 of Unicode Annex 29 */
-    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER) return 0; /* rule SB7 */
+    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER)
+        return 0; /* rule SB7 of Unicode Annex 29 */
     skip_kind(r, pos, CLOSE);
     skip_kind(r, pos, SPACE);
     if (stop == FULL_STOP && lower_case_follows(r, *pos)) return 0;
     const sentence_break then = peek_char(r, *pos);
-    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP)) return 0; /* rule SB8a */
+    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP))
+        return 0; /* rule SB8a of Unicode Annex 29 */
     if (*pos < r->length && then == SEPARATOR) read_char(r, pos);
     return 1;
 }

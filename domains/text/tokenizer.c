@@ -1,6 +1,6 @@
 /* A translation model's tokenizer: vocabularies, language tags, and a segmenter (SentencePiece, Moses with BPE, or a model family's).
  *
- * Source: transformers' tokenization_marian.py. Deviations: an unknown language tag is an error if the vocabulary has tags, else text, not
+ * Source: transformers' tokenization_marian.py. Deviation: an unknown language tag is an error, or text if the vocabulary has no tags; not
  * <unk>. A tag ends at the first "<<", not at the last. */
 #include "family.h"
 

@@ -1,6 +1,6 @@
 /* Encodes text to token ids, and decodes ids to text.
  *
- * A segmenter (SentencePiece, Moses with BPE, or a model family's, text_families.c) splits text into tokens; the vocabulary has their ids.
+ * A segmenter (SentencePiece, Moses with BPE, or a model family's) splits text into tokens; the vocabulary has their ids.
  * With SentencePiece, a first word >>xx<< is the target language. Threads may share a tokenizer, each with its own context. */
 #pragma once
 
@@ -28,7 +28,7 @@ typedef struct rill_tokenizer_files {
     /* The source tokens before and after an input. source_bos NULL: no token before it; source_eos NULL: see `eos`. */
     const char *source_bos, *source_eos;
     int no_source_eos; /* 1: eos is not appended to tokenized inputs */
-    int no_text_eos;   /* 1: nor to texts; not for families */
+    int no_text_eos;   /* 1: eos is not appended to texts either; unused for model families */
     /* 1: outputs begin with a language token, and the text of that token is the language's name. */
     int language_is_token;
     /* SENTENCEPIECE: the model of the source, or of both sides if target_spm is NULL; spm NULL: source.spm and target.spm. */
@@ -87,7 +87,7 @@ typedef struct rill_ids {
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 
-void rill_tokenizer_close(rill_tokenizer *text); /* NULL is allowed */
+void rill_tokenizer_close(rill_tokenizer *text); /* closing NULL does nothing */
 
 /* Append an input's token ids with special tokens; nothing for an empty input. Set *opening to how its outputs start. Uses out->ctx for
  * memory and errors.

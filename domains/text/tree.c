@@ -1,7 +1,6 @@
 /* Reads and writes bracketed trees without recursion.
  *
- * Invariant: open_nodes[0 .. depth) is the path from the root. In an open node, `from` counts the words before it; `to` is 1 if a
- * descendant was removed. */
+ * Invariant: open_nodes[0 .. depth) is the path from the root. While a node is open, `from` counts the words before it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Tokens and their ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table of ids uses linear probing, and is at most
- * half full (Knuth, vol. 3, 6.4). */
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing, and is at most half
+ * full. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>

@@ -46,7 +46,7 @@ rill_status rill_vocabulary_add_file(rill_vocabulary *vocabulary, const char *pa
 struct json_t;
 rill_status rill_vocabulary_add_json(rill_vocabulary *vocabulary, const char *name, struct json_t *root, int32_t limit);
 
-void rill_vocabulary_close(rill_vocabulary *vocabulary);              /* NULL is allowed */
+void rill_vocabulary_close(rill_vocabulary *vocabulary);              /* closing NULL does nothing */
 static inline void rill_vocabulary_drop(rill_vocabulary **vocabulary) /* close function for SCOPED() */
 {
     rill_vocabulary_close(*vocabulary);

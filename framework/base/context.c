@@ -1,7 +1,7 @@
 /* The context: memory with accounting, last error, log, text buffers.
  *
- * Invariant: `used` is the bytes held by this context and its workers' contexts. Callers pass block sizes, so blocks have no headers.
- * Threads: the sums are atomic. `allocate` and `log` are called under the root context's lock. */
+ * Invariant: `used` is the bytes held by this context and its workers' contexts. Threads: sums are atomic; the root context's lock
+ * protects calls of `allocate` and `log`. */
 #include <dlfcn.h>
 #include <locale.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The default allocator: large blocks are mappings (mmap), small ones come from the C library.
  *
- * Large blocks use huge pages (madvise), because state tables are read at random. A growing block keeps its pages (mremap), faster than
- * copying. A freed mapping returns to the system. Not under sanitizers. */
+ * Large blocks use huge pages (madvise), because state tables are read at random. A growing block keeps its pages (mremap). Not under
+ * sanitizers. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

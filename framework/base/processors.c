@@ -1,7 +1,6 @@
-/* Number of processors for this process: its affinity mask, and the cgroup quotas of its group and all enclosing ones.
+/* Number of processors for this process: its affinity mask, and the quotas of its cgroup and all enclosing ones.
  *
- * A quota is processor time per period: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). In containers
- * only the root may exist. */
+ * A quota is processor time per period: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Option sources, and the search configuration that they make (rules: rill/search_config.h).
  *
- * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is left out; among
- * firm sources a contradiction is an error. */
+ * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is ignored. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 /* --- lists of tables ---------------------------------------------------------------------------------------------- */
 
-/* The common first members of all tables. */
+/* The first members of every plugin table (rill_domain, rill_heuristic ...). */
 typedef struct table_head {
     uint32_t abi_version, struct_size;
     const char *name;
@@ -322,7 +322,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         status = rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                            "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
                            (int)(folder - begin), out->data + begin);
-    out->length = begin; /* drop what was appended */
+    out->length = begin; /* remove the incomplete path */
     if (out->data != NULL) out->data[begin] = '\0';
     return status < 0 ? status : rill_text_append(out, name, strlen(name));
 }

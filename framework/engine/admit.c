@@ -216,7 +216,7 @@ static void measure(const rill_engine *e, queued_input *in)
     if (in->size < 0) in->size = 0;
 }
 
-/* Called with the queue's lock held. The memory limit changes only while this engine has no item in flight. */
+/* Called with the queue's lock held. The memory limit changes only while this engine has no input in flight. */
 static void update_offer(rill_engine *e)
 {
     e->taker.n_offered = input_queue_offer(e->queue, &e->taker);
@@ -337,7 +337,7 @@ rill_status engine_admit(rill_engine *e)
         }
     }
     if (admitted > 0) {
-        /* has an effect only if all admitted items were encoded earlier; encoding does the same */
+        /* has an effect only if all admitted inputs were encoded earlier; encoding does the same */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;

@@ -111,7 +111,7 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status >= 0 ? RILL_OK : rill__domain_status(e->ctx, e->domain, status, "collect");
 }
 
-/* If a row has no choice left because a scorer masked actions, record the scorer in the row's item, for the error message. */
+/* If a row has no choice left because a scorer masked actions, record the scorer in the row's input, for the error message. */
 static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *blocked_by)
 {
     for (int32_t i = t->next_row; i < t->next_row + t->part_size; i++)
@@ -119,7 +119,7 @@ static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *
             e->items.item[t->rows.slot[i]].blocked_by = blocked_by[i];
 }
 
-/* Fail each item that has a choice with an infinite or NaN score, because such choices have no order. */
+/* Fail each input that has a choice with an infinite or NaN score, because such choices have no order. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &t->rounds[t->round].topk.choices;
@@ -141,7 +141,7 @@ static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
     const int last = t->phase == e->info.phases - 1;
-    /* no item has rows in this phase, or all items have left the timestep */
+    /* no input has rows in this phase, or all inputs have left the timestep */
     if (t->next_row >= t->rows.n) return RILL_OK;
     for (;;) {
         const rill_status status = t->state == TIMESTEP_SUBMITTED ? collect_part(e, t) : score_part(e, t);
@@ -171,7 +171,7 @@ void engine_collect_pending(rill_engine *e)
 
 /* --- finishing inputs --------------------------------------------------------------------------------------------- */
 
-/* Make results for the items whose search has stopped. The other items in flight keep their order. */
+/* Make results for the inputs whose search has stopped. The other inputs in flight keep their order. */
 static rill_status finish_items(rill_engine *e)
 {
     int32_t kept = 0;
@@ -191,7 +191,7 @@ static rill_status finish_items(rill_engine *e)
     return status;
 }
 
-/* End a timestep whose last phase is committed: its items become idle. Items whose search has stopped get their results and leave. */
+/* End a timestep whose last phase is committed: its inputs become idle. Inputs whose search has stopped get their results and leave. */
 static rill_status finish_timestep(rill_engine *e, timestep *t)
 {
     statistics *s = &e->statistics;

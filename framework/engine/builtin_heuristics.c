@@ -1,6 +1,6 @@
-/* The built-in heuristics prune a timestep's candidates by thresholds on logarithms, so nothing underflows.
+/* The built-in heuristics drop a timestep's candidates by thresholds on path scores.
  *
- * s: a candidate's path score; s_1: the best of the item's candidates and outputs (Yang et al. 2020, appendix A.3).
+ * s: a candidate's path score; s_1: the best of the input's candidates and outputs (Yang et al. 2020, appendix A.3).
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
  *   relative:R            drop exp(s) < R exp(s_1)              the same; called beam width in Iglesias et al. 2018

@@ -1,7 +1,6 @@
 /* Instances of a run's heuristics and scorers; heuristics drop candidates.
  *
- * A heuristic is called once for adjacent items that share an instance. The setting `check` also calls a new instance for each item alone,
- * and fails the run if the result differs. */
+ * A heuristic is called once for adjacent inputs that share an instance. The setting `check` compares with a new instance per input. */
 #include <stddef.h>
 #include <string.h>
 
@@ -183,14 +182,14 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* A heuristic has failed for selected item i, whose request sets arguments of it: the item fails alone. */
+/* A heuristic has failed for selected input i, whose request sets arguments of it: the input fails alone. */
 static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_status status)
 {
     if (!engine_is_input_error(status)) return status;
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic `link` failed for items [i, end), which share an instance. With a request's own arguments, only items that also fail alone
+/* Heuristic `link` failed for inputs [i, end), which share an instance. With a request's own arguments, only inputs that also fail alone
  * fail; else the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
@@ -211,7 +210,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t 
     return any ? RILL_OK : status;
 }
 
-/* Call heuristic number `link` for all items. Adjacent items with equal arguments share an instance and a call. */
+/* Call heuristic number `link` for all inputs. Adjacent inputs with equal arguments share an instance and a call. */
 static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -231,7 +230,7 @@ static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 
 /* --- checking independence of other inputs ------------------------------------------------------------------------ */
 
-/* Call heuristic number `link` for each item alone. The run fails if the marks differ from those of the call for all items. */
+/* Call heuristic number `link` for each input alone. The run fails if the marks differ from those of the call for all inputs. */
 static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -281,7 +280,7 @@ static inline void copy_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* If fewer of the candidates [start, end) are kept than item i needs, keep its best dropped candidates too. */
+/* If fewer of the candidates [start, end) are kept than input i needs, keep its best dropped candidates too. */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;
@@ -297,7 +296,7 @@ static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t en
     c->marked_width[i] = INT32_MAX;
 }
 
-/* Record for the trace and for certificates that heuristic number `link` drops candidate j of item i. */
+/* Record for the trace and for certificates that heuristic number `link` drops candidate j of input i. */
 static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, int32_t j)
 {
     if (e->tracer.fn != NULL) tracer_dropped(&e->tracer, t, link, i, j);

@@ -1,7 +1,7 @@
-/* A run's chain: the list of its heuristics and scorers.
+/* A run's chain: the list of its heuristics and scorers, called links.
  *
- * A link is one heuristic or scorer. An item uses one instance of each link: the setup's, or one with its request's arguments. Items with
- * equal arguments share an instance. */
+ * An input uses one instance of each link: the setup's, or one with its request's arguments. Inputs with equal arguments share an instance.
+ */
 #pragma once
 
 #include "internal.h"
@@ -30,12 +30,12 @@ typedef struct chain {
     chain_link *link;                   /* [n] links: the run's heuristics, then its scorers */
     chain_instance **default_instances; /* [n] instances with the setup's arguments */
     int32_t n_heuristics, n_scorers, n;
-    /* number of open requests that set arguments of heuristics or scorers: their items may use other instances than default_instances */
+    /* number of open requests that set arguments of heuristics or scorers: their inputs may use other instances than default_instances */
     int32_t n_custom;
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
     /* 1: the setting `check` is on */
     int check;
-    /* for the setting `check`: which candidates a heuristic keeps when it is called for one item alone */
+    /* for the setting `check`: which candidates a heuristic keeps when it is called for one input alone */
     uint8_t *checked_keep;
     size_t checked_capacity;
 } chain;

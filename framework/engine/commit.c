@@ -140,7 +140,7 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* Trace what became of item i's candidates from `first` on. Those from `end` on did not fit. stopped: 1 if the item stopped. */
+/* Trace what became of input i's candidates from `first` on. Those from `end` on did not fit. stopped: 1 if the input stopped. */
 static void trace_fates(timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;

@@ -1,6 +1,6 @@
 /* Expands hypotheses: makes a row for each, has the domain compute its state, collects its modifiers (bonuses, masks, limits).
  *
- * An item's rows are adjacent, in rank order.
+ * An input's rows are adjacent, in rank order.
  * A state is computed when its hypothesis is expanded, so candidates that heuristics dropped get none. */
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Returns 1 if settings restrict a row. *max_m: largest number of choices per row. An item's owner (a search variant) lifts scorers'
+/* Returns 1 if settings restrict a row. *max_m: largest number of choices per row. An input's owner (a search variant) lifts scorers'
  * limits: a restriction too. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
@@ -148,7 +148,7 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* Mark cancelled and late items to leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning), or
+/* Mark cancelled and late inputs to leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning), or
  * the search is exact. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
@@ -170,7 +170,7 @@ rill_status engine_leave_midway(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Remove the rows of items that have left the timestep from the row table. */
+/* Remove the rows of inputs that have left the timestep from the row table. */
 static void remove_left_rows(const rill_engine *e, row_table *r)
 {
     int32_t to = 0;

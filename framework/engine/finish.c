@@ -30,7 +30,7 @@ static void free_item(rill_engine *e, int32_t slot)
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     engine_free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* other loops over a timestep's items then see NULL */
+    e->items.item[slot].request = NULL; /* other loops over a timestep's inputs then see NULL */
 }
 
 void engine_free_item(rill_engine *e, int32_t slot)
@@ -206,7 +206,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     return RILL_OK;
 }
 
-/* Save an item's result before a scorer restarts its search: it is delivered if the deadline passes during the second search. */
+/* Save an input's result before a scorer restarts its search: it is delivered if the deadline passes during the second search. */
 static rill_status save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
@@ -254,7 +254,7 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
                  it->timestep);
 }
 
-/* Restart an item's search, because a scorer requested it. */
+/* Restart an input's search, because a scorer requested it. */
 static rill_status search_again(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];

@@ -7,7 +7,7 @@
  *                      for the beam entry while expanded, one per child without a state. At 0 the node is freed; the hyp stays
  *   RILL_STATE_PATH    a state is computed from all ancestors' states: a node lives as long as its hyp
  *
- * Hyps of one item are in chunks of its *arena*: a path touches few cache lines, and a finished item frees chunks, not hyps.
+ * Hyps of one input are in chunks of its *arena*: a path touches few cache lines, and a finished input frees chunks, not hyps.
  *
  * Invariants: a hyp's reference count is the number of its children, hyps whose state is computed from its state, beam entries and
  * outputs. In parent mode a hyp without a state (HYP_NOT_STEPPED) holds a reference to the node of state_parent, the hyp to compute from.
@@ -17,7 +17,7 @@
 #include "internal.h"
 #include "rill/scorer.h"
 
-enum { HYP_CHUNK = 32 }; /* hypotheses per chunk: one kilobyte, less than most items need */
+enum { HYP_CHUNK = 32 }; /* hypotheses per chunk: one kilobyte, less than most inputs need */
 
 enum {
     HYP_NO_NODE = -1,     /* the hypothesis has ended, or its node (state id) was freed */
@@ -42,7 +42,7 @@ typedef struct hyp_chunk {
     uint32_t unused; /* bit i: element i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
 } hyp_chunk;
 
-/* The chunks in which one item's hypotheses are stored. Initialise with hyp_arena_init(). */
+/* The chunks in which one input's hypotheses are stored. Initialise with hyp_arena_init(). */
 typedef struct hyp_arena {
     int32_t first_chunk;      /* first chunk of the arena, linked by hyp_chunk.next; -1: none */
     int32_t first_open_chunk; /* first chunk with free elements, linked by hyp_chunk.next_open; -1: none */

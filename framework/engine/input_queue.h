@@ -16,7 +16,7 @@
 /* --- reorder buffer of results ------------------------------------------------------------------------------------ */
 
 /* The reorder buffer: finished results in delivery order. An input has a place in a ring until its result and all earlier ones are
- * delivered. The ring bounds memory, and how far the stream runs ahead of its oldest unfinished input: none starves. */
+ * delivered. So the ring's size bounds memory. */
 
 /* A result and the memory its pointers refer to. */
 typedef struct result_record {

@@ -1,4 +1,4 @@
-/* Keeps the items in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
+/* Keeps the inputs in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
 #include "engine_internal.h"
 
 /* --- slots of inputs in flight ------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* Limits on model states (KV cache entries) and encoder memory.
  *
- * An input's size is known only after encoding, so the number to encode is estimated, and the last batch may exceed the limit. */
+ * An input's size is known only after encoding, so the last batch may exceed the limit. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -150,7 +150,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return RILL_OK;
 }
 
-/* running_window, the estimate of how many items fit, grows by one per running_window finished items. */
+/* running_window, the estimate of how many inputs fit, grows by one per running_window finished inputs. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;

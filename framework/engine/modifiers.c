@@ -1,5 +1,6 @@
-/* Collects bonuses, bans and limits for the rows of a score call, and builds their table: sorted by row and action, values of one action
- * summed in order of arrival. An action is allowed if all scorers that restrict the row allow it. */
+/* Collects bonuses, bans and limits for the rows of a score call, and builds their table, sorted by row and action. Values
+ * of one action are summed in order of arrival. An action is allowed if
+ * all scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 

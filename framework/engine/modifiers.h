@@ -64,7 +64,7 @@ typedef struct modifier_table {
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of constraint banks of the row's item; 0: none. A bank (Post and Vilar 2018) is a part of the beam, for hypotheses that
+    /* [n] number of constraint banks of the row's input; 0: none. A bank (Post and Vilar 2018) is a part of the beam, for hypotheses that
      * meet equally many constraints */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
@@ -141,10 +141,9 @@ rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_tab
 
 /* --- defined in ngram_blocking.c ------------------------------------------------------------------------------------- */
 
-/* n-gram blocking (no_repeat_ngram), repetition penalty, and the model's bad words.
+/* n-gram blocking (no_repeat_ngram) and repetition penalty, as in transformers; and the model's bad words.
  *
- * Blocking and penalty are as in transformers: an action that completes a repeated n-gram is banned; the penalty multiplies once the
- * log-probability of an action in the hypothesis.
+ * The penalty multiplies once the log-probability of an action in the hypothesis.
  * Bad words are sequences that the model forbids (rill_domain_info.forbidden), looked up by their second-to-last action. */
 
 static inline int ngram_blocking_is_on(const rill_settings *s)

@@ -151,7 +151,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* A sum of hashes does not depend on the order of the sequences. */
+/* The class is a sum of the sequences' hashes, so their order has no effect. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

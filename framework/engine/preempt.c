@@ -9,7 +9,7 @@
 
 #include "engine_internal.h"
 
-/* Take the last admitted item out of flight; its search will restart. */
+/* Take the last admitted input out of flight; its search will restart. */
 static int32_t pop_last(rill_engine *e)
 {
     const int32_t place = e->running.n - 1, slot = e->running.slot[place];
@@ -20,12 +20,12 @@ static int32_t pop_last(rill_engine *e)
     return slot;
 }
 
-/* No more states fit: finish the only item in flight with the outputs that a search variant has found. */
+/* No more states fit: finish the only input in flight with the outputs that a search variant has found. */
 static rill_status finish_with_found(rill_engine *e)
 {
     const int32_t slot = e->running.slot[e->running.n - 1];
     const rill_status status = engine_finish_item(e, slot);
-    if (status < 0) return status; /* the run has failed: rill_engine_destroy() frees the item */
+    if (status < 0) return status; /* the run has failed: rill_engine_destroy() frees the input */
     running_remove(&e->running, &e->items, e->running.n - 1);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
@@ -59,7 +59,7 @@ rill_status engine_preempt(rill_engine *e)
 {
     while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
         if (e->running.n == 1) return handle_alone(e);
-        /* free the states of the item that was admitted last, and make it the first ready item, with its initial beam */
+        /* free the states of the input that was admitted last, and make it the first ready input, with its initial beam */
         const int32_t slot = pop_last(e);
         items_clear(&e->items, &e->hyps, slot);
         engine_free_nodes(e);

@@ -5,13 +5,9 @@
  *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
  *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference",
  *                    algorithms 5 and 6
- *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first, since a run ends with
- *                    its longest item. Introduced by rill
+ *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first. Introduced by rill
  *
- * The orders of Yang et al. are exact; under the others overdue items go first (scheduler.h). All but `batch` refill when at most the
- * fraction `refill` of max_items is in flight.
- *
- * Sorting is counting sort: a comparison sort would take a noticeable part of a timestep. */
+ * All but `batch` refill when at most the fraction `refill` of max_items is in flight. */
 #include <string.h>
 
 #include "internal.h"
@@ -20,9 +16,9 @@ enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket; that makes 
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *key; /* [capacity] sort key of each item in flight */
+    int32_t *key; /* [capacity] sort key of each input in flight */
     size_t capacity;
-    int32_t count[MAX_KEYS]; /* number of items with each sort key; zero between sorts */
+    int32_t count[MAX_KEYS]; /* number of inputs with each sort key; zero between sorts */
 } sorter;
 
 static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
@@ -77,7 +73,7 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
-/* Sort items [from, end) by descending key into order[from, end), with a stable counting sort. s->count is zero before and after. */
+/* Sort inputs [from, end) by descending key into order[from, end), with a stable counting sort. s->count is zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -103,7 +99,7 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Returns an item's expected remaining timesteps: two per token minus those done; beyond that 3/4 of those done, so that the item is not
+/* Returns an input's expected remaining timesteps: two per token minus those done; beyond that 3/4 of those done, so that the input is not
  * scheduled last. Constants are tuned (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
@@ -122,7 +118,7 @@ static rill_status choose_most_advanced(void *self, const rill_sched_view *sched
     return RILL_OK;
 }
 
-/* Sort the items of each refill separately; they are adjacent in the view. */
+/* Sort the inputs of each refill separately; they are adjacent in the view. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;

@@ -1,7 +1,6 @@
 /* Opens models, starts runners (one engine's use of a model, with states and buffers), and looks up actions.
  *
- * Threads: a model with runners is const, so any thread may query it; otherwise it serves one engine at a time. Failures are recorded in
- * the caller's context. */
+ * Threads: a model with runners is const, so any thread may query it; otherwise it serves one engine at a time. */
 #include <stdio.h>
 #include <string.h>
 

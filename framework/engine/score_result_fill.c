@@ -1,7 +1,6 @@
 /* rill_score_result_fill(): selects a row's best choices for domains that list all actions.
  *
- * A full row is a heap with the worst choice on top, sorted at the end. Ties are ordered by action, so the order of arrival does not
- * matter. */
+ * A full row is a heap with the worst choice on top, sorted at the end. Ties are ordered by action. */
 #include "rill/domain.h"
 
 /* The row's best choices so far, stored in the row's part of the result arrays. */

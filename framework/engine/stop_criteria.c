@@ -32,7 +32,7 @@ rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const 
 rill_end_rule stop_end_rule(const item *it)
 {
     const rill_settings *s = it->settings;
-    /* The length limit overrides the minimum length: otherwise the item could neither end nor continue. */
+    /* The length limit overrides the minimum length: otherwise the input could neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
     const rill_end_rule rule = it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
     /* "best-ended" needs all hypotheses that end, but naive cube pruning has exact scores for the best ones only */

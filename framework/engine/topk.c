@@ -17,7 +17,7 @@ enum {
     SHORT_LIST = 32,
     /* if all actions are requested: maximum number of choices in one part of a score call, which takes 18 MB */
     PART_MAX_CHOICES = 1 << 21,
-    /* the same limit while an item has a deadline, since deadlines are checked between two parts */
+    /* the same limit while an input has a deadline, since deadlines are checked between two parts */
     PART_MAX_CHOICES_TIMED = 1 << 19
 };
 
@@ -314,7 +314,7 @@ static void keep_ended(topk *s, int32_t row, topk_choice c)
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
 {
-    if (!(logp > RILL_SCORE_DEAD)) return; /* drops NaN too */
+    if (!(logp > RILL_SCORE_DEAD)) return; /* this drops NaN too */
     if (span_find(r->bans, action) >= 0) return;
     if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
     if (!is_end_rule_met(r, terminal)) return;

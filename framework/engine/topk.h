@@ -28,7 +28,7 @@ typedef struct topk_choice {
 } topk_choice;
 
 /* A row's best choices that end its hypothesis, kept apart from the best M if the end rule says so. by_end: with an end action; by_last:
- * with another action, counted in the length. terminal RILL_LIVE: none. */
+ * with another action. terminal RILL_LIVE: none. */
 typedef struct ended_choices {
     topk_choice by_end, by_last;
 } ended_choices;
@@ -80,7 +80,7 @@ void topk_finish(topk *s);
 /* Begin a score call of n rows, in parts of at most part_max_rows. The modifiers must stay until the last topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows);
 
-/* Write the request and result arrays for rows from `from` on; returns their number. Parts bound memory, and let items leave midway. */
+/* Write the request and result arrays for rows from `from` on; returns their number. Parts bound memory, and let inputs leave midway. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
 /* Apply the modifiers to the result of rows [from, from + n). Returns NULL, or an error message about row s->error_row. last: 1 if
@@ -93,8 +93,8 @@ const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
  */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r against choice i - 1: unsorted or infinite scores would corrupt a beam. Write it to *c with its terminal flag.
- * Returns 0 if the row has no choice i. */
+/* Check choice i of row r against choice i - 1: unsorted or infinite scores are errors. Write it to *c with its terminal flag. Returns 0
+ * if the row has no choice i. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;

@@ -208,7 +208,7 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-/* Let the caller's thread make the texts of outputs, if it can. */
+/* If the domain allows it, let the caller's thread write the outputs' texts (finalize()) instead of the workers. */
 static rill_status defer_texts(rill_workers *all)
 {
     rill_model *model = all->workers[0].model;

@@ -252,7 +252,7 @@ static rill_status read_index_entry(const rill_evidence *e, int64_t index, index
 static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index, index_entry *out)
 {
     int64_t begin = 0, end = e->inputs;
-    /* guess: an input's position is its id if every input has evidence */
+    /* first guess of the binary search: if every input has evidence, an input's position is its id */
     for (int64_t guess = id; begin < end; guess = begin + (end - begin) / 2) {
         *index = guess >= begin && guess < end ? guess : begin + (end - begin) / 2;
         RILL__TRY(read_index_entry(e, *index, out));

@@ -2,8 +2,8 @@
  *
  *   require:TEXT[ ||| TEXT]   outputs contain all phrases, in any order
  *
- * A hypothesis's bank is the number of phrase tokens that it has; constraint_banks.c divides the beam. A token that advances a phrase is a
- * candidate at any rank. An automaton per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
+ * A hypothesis's bank is the number of phrase tokens that it has. A token that advances a phrase is a candidate at any rank. An automaton
+ * per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
 #include "internal.h"
 #include "text_constraints.h"
 

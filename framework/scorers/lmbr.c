@@ -20,7 +20,7 @@ typedef struct input_evidence {
 
 typedef struct lmbr {
     rill_context *ctx;
-    rill_evidence *file;     /* NULL: evidence comes from the search's own outputs */
+    rill_evidence *file;     /* evidence file; NULL: evidence comes from the search's own outputs */
     int32_t max_outputs;     /* self=N: number of outputs used as evidence */
     double scale;            /* self=N: factor of the outputs' scores (rill_ngrams_finish()) */
     rill_evidence_kind kind; /* kind of evidence that fits the model; valid if has_kind */

@@ -1,7 +1,7 @@
 /* Tables of n-grams (ngrams.h), and exact posteriors from n-best lists and lattices.
  *
  * Lattices: a backward pass makes edge scores conditional probabilities. Then a forward pass per n-gram sums the probability of paths that
- * contain it, as an automaton over its actions. Edges lead to higher nodes, so numeric order suffices. */
+ * contain it. */
 #include "ngrams.h"
 
 #include <math.h>

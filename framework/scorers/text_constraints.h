@@ -1,7 +1,6 @@
 /* Constraints as texts: common functions of the scorers prefix, ban, allow, require, given and trie.
  *
- * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If that fails, inputs that use the constraint fail alone.
- * If the domain has no tokenizer, phrases are action ids. */
+ * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If the domain has no tokenizer, phrases are action ids. */
 #pragma once
 
 #include "internal.h"

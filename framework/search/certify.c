@@ -52,8 +52,8 @@ typedef struct bonus {
     double action, end;
 } bonus;
 
-/* Returns an upper bound on the final score at length `final`. `score` may include this timestep's bonus, so fewer negative bonuses count.
- */
+/* Returns an upper bound on the final score at length `final`. `score` may include bonuses of this timestep already, so negative ones are
+ * counted for fewer actions. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -84,13 +84,13 @@ static double max_reachable(const item *it, const bonus *a, double score)
 
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)
 {
-    bonus a; /* bonus bound of one timestep, which adds one action per phase */
+    bonus a; /* bounds on the bonuses of one timestep, which adds one action per phase */
     a.action = engine_max_bonus(c, it, &a.end) * phases;
-    if (a.end < 0) a.end = 0; /* an output without an end action escapes a negative end bonus */
+    if (a.end < 0) a.end = 0; /* an output without an end action does not get a negative end bonus */
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-/* After a phase: raise B to the bound of the highest path score that the phase abandoned. */
+/* After a phase: raise B (the bound on outputs that were not found) to that of the best hypothesis that the phase abandoned. */
 static void phase_over(const rill_engine *e, item *it)
 {
     if (it->abandoned_path_score == RILL_SCORE_DEAD) return;

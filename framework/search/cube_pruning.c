@@ -12,7 +12,7 @@
 typedef struct cube_pass {
     rill_columns memory, table_memory;
     int32_t *row; /* [entries] row whose choices become the entry's children; timestep.row_of points here */
-    /* [entries] number of the entry's children among the best: always the row's first choices */
+    /* [entries] number of the entry's children among the best; these are the first choices of its row */
     int32_t *n_taken;
     /* [live entries] representatives only: index of the entry's row after rows of other hypotheses were removed */
     int32_t *moved_to;
@@ -21,9 +21,9 @@ typedef struct cube_pass {
     int32_t *n_cells; /* [rows of the second scoring pass] number of choices to score exactly */
     /* [live entries] key of the hypothesis: its last action, or the number that a user's function returned */
     int64_t *key;
-    /* [live entries] equal numbers: the same actions are legal, by the domain (rill_domain.classify) and by bad words */
+    /* [live entries] class of legal actions: hypotheses with equal numbers have the same legal actions */
     int64_t *legal_class;
-    /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
+    /* hash table of the current input's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
 } cube_pass;
 
@@ -53,7 +53,7 @@ static rill_status reserve_classes(rill_engine *e, timestep *t)
     return rill_columns_grow(e->ctx, &c->table_memory, widest, places, 1, "classes");
 }
 
-/* Return 1 if some selected item has cube pruning "naive", else 0. */
+/* Return 1 if some selected input has cube pruning "naive", else 0. */
 static int any_naive(const rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n; i++)
@@ -77,11 +77,11 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* For the setting `check`: fail if the user's key function gives an item other keys alone than in a batch. */
+/* For the setting `check`: fail if the user's key function gives an input other keys alone than in a batch. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube->legal_class; /* used as scratch memory: compute_keys() has not written it yet */
+    int64_t *alone = t->cube->legal_class; /* scratch memory: compute_keys() writes legal_class later */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
@@ -139,7 +139,7 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of item `index` its representative's row; these rows move to *to and on. base: the item's first beam entry;
+/* Give each live beam entry of input `index` its representative's row; these rows move to *to and on. base: the input's first beam entry;
  * from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
@@ -192,8 +192,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: n_taken counts each hypothesis's children among the best. A representative keeps only these; others with
- * such children get a row in the second pass. *next: row of the next representative. */
+/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
+ * representatives get a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;
@@ -253,7 +253,7 @@ static rill_status restrict_rows(timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) {
         const int32_t *action = first->action + (size_t)t->cube->source_row[i] * (size_t)first->stride;
         for (int32_t j = 0; j < t->cube->n_cells[i]; j++) RILL__TRY(rill_modifiers_allow(mods, i, action[j]));
-        mods->blocked_by[i] = 0; /* cube pruning makes this restriction, not a scorer */
+        mods->blocked_by[i] = 0; /* not a scorer: cube pruning makes this restriction */
     }
     return RILL_OK;
 }

@@ -1,9 +1,7 @@
 /* Diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
- * The groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` for each earlier group that
- * chose it in this timestep; path scores exclude this penalty.
- *
- * The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
+ * The groups choose in turn. An action's score falls by `diversity` for each earlier group that chose it in this timestep; path scores
+ * exclude this penalty. The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +10,7 @@
 /* Ends the linked list of the ranks of a group's hypotheses (group_chooser.next_rank). */
 enum { NO_RANK = -1 };
 
-/* State while one item's groups choose. The heap of a group's children follows the chosen children in t->heads. */
+/* State while one input's groups choose. The heap of a group's children follows the chosen children in t->heads. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;

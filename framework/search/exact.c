@@ -5,7 +5,7 @@
  * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
  * memory) may end the search earlier.
  *
- * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest, and requests twice as many.
+ * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest.
  *
  * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *
@@ -48,7 +48,7 @@ typedef struct exact_heap {
 
 struct exact_search {
     uint8_t done; /* 1: the search is complete or was stopped */
-    /* 1: the item's outputs were truncated by a heuristic's stop, so any other output replaces them */
+    /* 1: the input's outputs were truncated by a heuristic's stop, so any other output replaces them */
     uint8_t is_truncated;
     int32_t max_outputs;      /* maximum number of outputs kept */
     int32_t beam_timesteps;   /* number of timesteps of the beam search */
@@ -61,7 +61,7 @@ struct exact_search {
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
     size_t n_entries; /* number of entries in all heaps */
     exact_kind kind;  /* kind of the entries in `batch` */
-    /* [n_batch] frontier entries that form the item's beam. hyp: a copy of the hypothesis while its choices are processed, else -1 */
+    /* [n_batch] frontier entries that form the input's beam. hyp: a copy of the hypothesis while its choices are processed, else -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -72,7 +72,7 @@ _Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost_bound.c");
 
 /* --- frontier (open set of A*) ------------------------------------------------------------------------------------ */
 
-/* Empty the frontier and the batch; the item's arena frees their hypotheses. Returns 1 if there were any, else 0. */
+/* Empty the frontier and the batch; the input's arena frees their hypotheses. Returns 1 if there were any, else 0. */
 static int clear(item *it)
 {
     exact_search *x = it->exact;
@@ -159,13 +159,13 @@ static double nth_best_score(const item *it)
     return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Returns T: outputs and prefixes that cannot score above T are not needed. */
+/* Returns T, the score to beat: outputs and prefixes that cannot score above T are not needed. */
 static double threshold(const item *it)
 {
     return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
 }
 
-/* Returns U, an upper bound on the final score of a prefix of the item's current length. */
+/* Returns U, an upper bound on the final score of a prefix of the input's current length. */
 static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
@@ -379,7 +379,7 @@ static int frontier_is_large(const rill_engine *e, const exact_search *x)
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. phase: only this phase, or < 0: all. */
+/* Make the frontier's best entries the input's batch and beam, up to exact_rows in all. phase: only this phase, or < 0: all. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = it->exact;
@@ -425,7 +425,7 @@ static void finish_search(item *it)
     x->done = 1;
 }
 
-/* After a phase: load the next batch. Finish the item if there is none after the last phase. */
+/* After a phase: load the next batch. Finish the input if there is none after the last phase. */
 static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int last)
 {
     item *it = &e->items.item[slot];
@@ -449,7 +449,7 @@ static int out_of_memory(rill_engine *e, item *it)
     return 1;
 }
 
-/* Returns 1 if a heuristic cut the item's outputs short, so that they are not the model's, else 0. */
+/* Returns 1 if a heuristic cut the input's outputs short, so that they are not the model's, else 0. */
 static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&

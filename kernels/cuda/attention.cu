@@ -16,7 +16,8 @@ enum {
     NARROW = GPU_ATTEND_NARROW, /* width of the widest narrow head, in floats */
     WIDE_WARPS = 8,           /* warps of a block for wide heads */
     GPU_FULL_WARPS = 4096, /* warps that fill a GPU; if the rows' heads alone fill it, chunks are not split among warps */
-    MAX_SPLIT = 4,         /* a launch splits at most MAX_SPLIT * GPU_FULL_WARPS chunks among warps, which bounds `part` */
+    /* a launch splits at most MAX_SPLIT * GPU_FULL_WARPS chunks among warps: this bounds the memory `part` */
+    MAX_SPLIT = 4,
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
 
@@ -101,8 +102,8 @@ struct attend_head {
     const float *query, *keys, *values;
     const int32_t *entry; /* [length] row of keys and values for each t; NULL: rows first, first + 1, ... */
     int32_t first, length, chunks;
-    float *out; /* NULL: the row is not written to gpu_attend.out */
-    const float *additive; /* [width]; NULL: dot-product scores */
+    float *out; /* the head's columns of gpu_attend.out; NULL: no fp32 output */
+    const float *additive; /* [width] weights of additive attention; NULL: dot-product scores */
     const float *relative; /* the relative position bias at distance 0, or NULL */
     int32_t position, reach;
 };
@@ -171,7 +172,7 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
     }
 }
 
-/* Write four columns of a head to `out` and to the panel, if present. `unit` is row * heads + head. */
+/* Write four columns of a head to `out` and to the panel (rounded copy for GEMMs), if present. `unit` is row * heads + head. */
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {

@@ -27,7 +27,7 @@ size_t cuda_round_up(const cuda_run *r, size_t n)
 /* --- keys of captured runs ---------------------------------------------------------------------------------------- */
 
 typedef struct run_key {
-    int64_t *numbers; /* NULL while counting the numbers */
+    int64_t *numbers; /* the numbers of the key; NULL: they are only counted */
     size_t length;
 } run_key;
 
@@ -58,7 +58,8 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == RILL_OP_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
     for (size_t i = 0; i + 1 < p->n_paths; i++)
-        add_number(k, r->path_entries[i]); /* the address of the next path's entries depends on this number */
+        /* the address of the next path's entries depends on this number of entries */
+        add_number(k, r->path_entries[i]);
     for (size_t i = 1; i <= network->n_subsets; i++) add_number(k, r->host_run.max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
@@ -145,7 +146,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* Capture a key's second run: CUDA has then loaded the kernels, and many keys never recur. */
+/* Capture only the second run of a key: by then CUDA has loaded the kernels, and many keys occur only once. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

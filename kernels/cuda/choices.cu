@@ -2,10 +2,10 @@
  *
  * A 64-bit key orders symbols by value, then by smaller symbol. Each warp keeps its best keys in registers.
  *
- * Different logits may round to the same log-probability, known only at the end. So the top M + 1 logits are found, and the row is read
- * again if the last two tie.
+ * Different logits may round to the same log-probability. So the top M + 1 logits are found, and the row is read again if the last two
+ * tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them, with the same bits.
+ * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them.
  * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
@@ -132,8 +132,8 @@ template <int N, typename key_type> __device__ static inline key_type best_nth(c
 
 template <int N> struct best_kept {
     uint64_t key[N];  /* the best keys, largest first; 0: no key */
-    uint64_t min_key; /* keys must exceed it to be among the best */
-    float floor;      /* the value that `min_key` encodes */
+    uint64_t min_key; /* lower bound: only larger keys can be among the best */
+    float floor;      /* the logit that `min_key` encodes */
     int n_pending;
     uint64_t *pending; /* [BEST_PENDING] */
 };
@@ -237,10 +237,11 @@ template <int N> __device__ static inline void best_merge_list(uint64_t (&key)[N
 typedef struct best_shared {
     symbols_total *total; /* [warps] */
     int *again;
-    uint64_t *list, *pending; /* [warps, 32 N]; [warps, BEST_PENDING] */
+    uint64_t *list, *pending; /* [warps, 32 N] best keys of each warp; [warps, BEST_PENDING] keys not merged yet */
 } best_shared;
 
-static inline size_t best_shared_bytes(int threads, int n) /* bytes of shared memory that best_share<n>() needs */
+/* Return the bytes of shared memory that best_share<n>() needs. */
+static inline size_t best_shared_bytes(int threads, int n)
 {
     const size_t warps = (size_t)(threads / GPU_WARP), keys = (size_t)(n * GPU_WARP + BEST_PENDING);
     return warps * (keys * sizeof(uint64_t) + sizeof(symbols_total)) + sizeof(int);
@@ -294,9 +295,8 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 
 /* --- writing the best choices ------------------------------------------------------------------------------------- */
 
-/* Whether the top M by log-probability may differ from the top M by x. Called by a whole warp.
- * Rounding is monotonic, so they differ only if log-probabilities M and M + 1 tie but their x differ: ties go to the smaller symbol. No
- * difference if no neighbouring float rounds to the same value. */
+/* Whether the top M by log-probability may differ from the top M by x. They agree unless log-probabilities M and M + 1 tie, and some
+ * neighbouring float rounds to the same value. Called by a whole warp. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
@@ -475,7 +475,7 @@ __device__ static inline uint64_t many_key(const many_call &c, const symbols_row
     return (uint64_t)best_order(logp) << c.bits | (((uint32_t)1 << c.bits) - 1 - (uint32_t)v);
 }
 
-/* The first warp finds the bin of the `need`-th largest key; digit -1: there are fewer keys. A lane adds up 64 bins. */
+/* The first warp finds the bin of the `need`-th largest key. Digit -1: there are fewer keys. */
 __device__ static inline void many_find(many_shared *m, int32_t need)
 {
     enum { EACH = MANY_BINS / GPU_WARP };
@@ -492,7 +492,7 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
     m->within = (int32_t)m->bin[bin];
 }
 
-/* The smallest selected key, digit by digit from the top; keys are distinct, so the last digit's bin has at most one. */
+/* Find the smallest selected key by radix selection, from the highest digit on. Keys are distinct, so the last bin has at most one. */
 __device__ static inline uint64_t many_min_key(const many_call &c, const symbols_row &s, const uint64_t *legal,
                                                float norm, many_shared *m)
 {
@@ -518,7 +518,7 @@ __device__ static inline uint64_t many_min_key(const many_call &c, const symbols
     return prefix;
 }
 
-/* Sort descending. Missing keys, from n on, count as the smallest and never move. */
+/* Sort n keys descending by a bitonic network. Missing keys, from n on, count as the smallest. */
 __device__ static inline void many_sort(uint64_t *key, int32_t n)
 {
     for (int32_t size = 2; size / 2 < n; size *= 2)

@@ -20,7 +20,7 @@ enum { GPU_WARP = 32 };
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* the stream to launch in; counts the launch */
+cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* returns the CUDA stream to launch in, and counts the launch */
 void gpu_launched(gpu_stream *cu_stream);          /* keep the launch's error, if it failed */
 
 #define GPU_LAUNCH(cu_stream, grid, threads, shared, kernel, args) \
@@ -39,7 +39,7 @@ __device__ static inline bool gpu_leave(bool all)
     return all;
 }
 #else
-#include <cuda_host.h> /* the host's emulation of CUDA; the build sets its include path */
+#include <cuda_host.h> /* emulation of CUDA on the host, for tests; the build sets its include path */
 #endif
 
 /* Row r of an operand; NULL: absent. */

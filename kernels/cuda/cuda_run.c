@@ -1,7 +1,5 @@
 /* A run: laid out on the host, uploaded, enqueued operation by operation, downloaded.
  *
- * Layouts of runs to capture (capture.c) are for rounded row counts, so that they recur.
- *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
 #include "executor.h"
 
@@ -70,11 +68,12 @@ static rill_status lay_out_pinned(cuda_run *r)
     r->captured = cuda_can_capture(r);
     r->n_slots = cuda_round_up(r, r->session->n_slots);
     r->host_run.block_rows = cuda_round_up(r, r->host_run.n);
-    for (size_t s = 0; s < p->n_ragged; s++)
-        r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n]; /* an overestimate */
+    for (size_t s = 0; s < p->n_ragged; s++) /* upper bound: the tokens of all ragged index spaces */
+        r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n];
     for (size_t i = 1; i <= r->host_run.network->n_subsets; i++)
         r->host_run.max_subset[i] = cuda_round_up(r, r->host_run.max_subset[i]);
-    dev_lay_out_host(&r->host_run, &spaces); /* computes the row counts for the working memory */
+    /* this also computes the row counts, on which the working memory depends */
+    dev_lay_out_host(&r->host_run, &spaces);
     dev_lay_out_host_work(&r->host_run, &c);
     r->host_end = c.used;
     r->host_run.guard = r->frame_guard;

@@ -1,10 +1,8 @@
 /* The CUDA module's data of a network, a session and a run. Private header of the module.
  *
- * The host computes index spaces, columns and indices in pinned memory. One copy uploads them to the same offsets on the device, one copy
- * downloads results.
+ * The host computes index spaces, columns and indices in pinned memory. One copy uploads them, and one copy downloads results.
  *
- * A frame is a run's memory that outlives the call: pinned arrays and their device copy. The host waits for a run only for its results, or
- * to reuse its frame. */
+ * A frame is a run's memory that outlives the call. The host waits for a run only for its results, or to reuse its frame. */
 #pragma once
 
 #include "backend.h"
@@ -84,7 +82,7 @@ typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number of slot updates enqueued so far */
     uint64_t waited_fill;               /* latest slot update for which the decoding stream waits */
-    uint64_t required_fill;             /* every decoding run needs the slot updates up to this one */
+    uint64_t required_fill;             /* last slot update that every decoding run must wait for */
     uint64_t *slot_fill;                /* [slots] number of the slot's last update; 0: none */
     size_t slot_fill_capacity;
     char *staging; /* pinned memory for uploads outside runs */
@@ -117,7 +115,8 @@ typedef struct cuda_kv {
     rill_index_space space;
     /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
-    int32_t *first, *length; /* [rows] first row of keys and values (or path entry); their number; pinned */
+    /* [rows] first row of keys and values (or path entry) for each row; number of them; in pinned memory */
+    int32_t *first, *length;
     size_t max_length;
 } cuda_kv;
 
@@ -135,10 +134,12 @@ typedef struct cuda_selection {
     int32_t *set;       /* [rows] legal set of each row, or NULL */
     int32_t *tag_entry; /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
     int32_t n_picks; /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
-    int32_t *pick_count;                          /* [1] n_picks, as uploaded for the kernel */
-    int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
-    int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
-    float *logp, *pick_logp;                      /* [rows, M], [picks]: downloaded */
+    int32_t *pick_count; /* [1] n_picks, as uploaded for the kernel */
+    /* [picks] row and symbol of each pick; its position in the host's arrays */
+    int32_t *pick_row, *pick_symbol, *pick_index;
+    int32_t *count, *action; /* [rows] number of choices; [rows, M] their actions; downloaded */
+    /* [rows, M] log-probabilities of the choices; [picks] those of the picks; downloaded */
+    float *logp, *pick_logp;
 } cuda_selection;
 
 typedef struct cuda_run {
@@ -151,8 +152,8 @@ typedef struct cuda_run {
     const cuda_fused_graph *fused;
     const dev_graph *graph;
     const rill_run_arguments *host_arguments;
-    rill_run_arguments arguments; /* host_arguments with columns in pinned memory */
-    dev_run host_run;             /* the run as index_space.c reads it */
+    rill_run_arguments arguments; /* copy of host_arguments with the columns in pinned memory */
+    dev_run host_run;             /* the run in the form that index_space.c reads */
     dev_block block;
     int captured;                        /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                      /* slots of the session, rounded up if runs are captured */
@@ -166,16 +167,17 @@ typedef struct cuda_run {
     size_t back_begin, back_end;            /* range of pinned memory to download */
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
     int32_t *space_rows;
-    uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
-    const int32_t **column;                  /* [columns] the run's columns, in pinned memory */
-    const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
-    cuda_kv *kv;                             /* [n_kv] keys and values of the attention operations */
-    size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
-    cuda_scan *scan;                         /* [ops] */
-    cuda_selection *selection;               /* [ops] */
-    uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
-    size_t *path_entries;                    /* [paths] number of entries */
-    int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
+    uint8_t *visited;          /* [indices] 1: visit_slots() in streams.c has read this index */
+    const int32_t **column;    /* [columns] the run's columns, in pinned memory */
+    const int32_t **index;     /* [indices] device address; NULL: not enqueued yet */
+    cuda_kv *kv;               /* [n_kv] keys and values of the attention operations */
+    size_t n_kv, *kv_index;    /* [ops] element of `kv` that an attention operation reads */
+    cuda_scan *scan;           /* [ops] */
+    cuda_selection *selection; /* [ops] */
+    uint64_t *legal;           /* the host's legal sets, pinned, or NULL */
+    size_t *path_entries;      /* [paths] number of entries (hypothesis states) on all rows' paths */
+    /* for each vocabulary subset, an array [slots] in pinned memory; NULL: the run does not use the subset */
+    int32_t **subset_first, **subset_length;
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
     char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
@@ -187,10 +189,10 @@ typedef struct cuda_run {
 
 /* The memory of a run, until its event completes and its results are delivered. */
 typedef struct cuda_frame {
-    char *pinned; /* arrays of the run, then its downloads */
+    char *pinned; /* pinned memory: arrays of the run, then its downloads */
     size_t pinned_bytes;
     gpu_region device_copy;
-    char *layout_memory; /* arrays of `run` that the host alone uses */
+    char *layout_memory; /* memory of the arrays in `run` that only the host uses */
     size_t layout_capacity;
     gpu_event *event;
     int in_flight; /* 1: the event was recorded, and the host has not waited for it yet */
@@ -228,8 +230,8 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* Close the streams, which must be idle. */
-/* Get pinned memory for a copy of `bytes` outside runs, which the caller enqueues in the stream of slot updates. After
- * cuda_end_staging() later runs that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
+/* Get pinned memory for a copy of `bytes`, which the caller enqueues in the stream of slot updates. After cuda_end_staging(), later runs
+ * that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };

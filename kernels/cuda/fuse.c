@@ -1,9 +1,9 @@
 /* Fusion: fewer launches for a graph.
  *
- * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds it; without other
- * readers the fp32 copy is omitted. Consecutive GEMMs on the same rows with adjacent weights are merged.
+ * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds the input.
+ * Consecutive GEMMs on the same rows with adjacent weights are merged.
  *
- * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: separate launches. */
+ * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: these are separate launches. */
 #include "executor.h"
 
 #include <string.h>
@@ -63,7 +63,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
             if ((op->view[view].use & RILL_OUT) || op->kind == RILL_OP_MASK) {
                 rewritten = 1;
-                kept |= output_tensor(p, op) != value; /* partly overwritten: the other columns may still be read */
+                /* an operation that writes only some columns keeps the others, which may be read */
+                kept |= output_tensor(p, op) != value;
                 continue;
             }
             const gpu_type type = input_type(network->data, p, op, view);
@@ -121,7 +122,8 @@ static void merge_products(const rill_network *network, const dev_op *op, cuda_f
     if (op->view[PRODUCT_add].base != DEV_BASE_NONE || next->view[PRODUCT_add].base != DEV_BASE_NONE) return;
     const dev_operand *x = &op->view[PRODUCT_a], *out = &op->view[PRODUCT_out], *out2 = &next->view[PRODUCT_out];
     if (!is_dense(x) || !dev_same_operand(x, &next->view[PRODUCT_a])) return;
-    if (out->base == out2->base && out->element == out2->element) return; /* the two outputs may overlap */
+    /* the two outputs may overlap, so one GEMM cannot write both */
+    if (out->base == out2->base && out->element == out2->element) return;
     const gpu_matrix *m = &cuda->matrix[a->matrix - 1], *n = &cuda->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
     if (m->type != n->type || m->k != n->k || (size_t)m->n != network->matrix[a->matrix - 1].n ||

@@ -1,7 +1,6 @@
-/* gpu.h by the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
+/* Implements gpu.h by the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
  *
- * Driver functions are looked up at run time, so the module loads without a driver. CUDA's current device is per thread: functions that
- * need it set it. */
+ * Driver functions are looked up at run time, so the module loads without a driver. */
 #include <stdlib.h>
 #include <string.h>
 

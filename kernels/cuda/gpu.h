@@ -1,7 +1,7 @@
-/* GPU interface of the executor: memory, streams, GEMM. Plain C.
+/* GPU interface of the executor: memory, streams, GEMM. Plain C. Tests implement it on the host with the same kernels.
  *
- * Tests implement it on the host with the same kernels. Enqueued work runs in order, and completes before gpu_stream_sync() returns, which
- * reports failures. The caller keeps its memory until then. Threads: one at a time per stream; devices are shared. */
+ * Enqueued work runs in order. gpu_stream_sync() waits for it and reports failures; until then the caller keeps its memory.
+ * Threads: one at a time per stream; devices are shared. */
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum { GPU_ERROR_BYTES = 160 }; /* bytes of an error message */
 
 /* Open GPU number `index`, from 0 on. Returns 0, or -1 with a reason: no such GPU, or unusable. */
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES]);
-void gpu_close(gpu_device *device); /* NULL is allowed */
+void gpu_close(gpu_device *device); /* closing NULL does nothing */
 
 /* Why GPU number `index` does not exist: CUDA numbers the GPUs that CUDA_VISIBLE_DEVICES leaves, from 0 on. For gpu_open(). */
 static inline void gpu_say_missing(int index, int count, char why[GPU_ERROR_BYTES])
@@ -60,13 +60,13 @@ void gpu_free(gpu_device *device, gpu_region *region);
 
 /* Page-locked host memory for asynchronous copies; NULL: out of memory. */
 void *gpu_pinned_alloc(gpu_device *device, size_t bytes);
-void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
+void gpu_pinned_free(gpu_device *device, void *memory); /* freeing NULL does nothing */
 
 /* --- streams and copies ------------------------------------------------------------------------------------------- */
 
-/* Returns 0, or -1 with a reason. */
+/* Open or close a CUDA stream. Returns 0, or -1 with a reason. */
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES]);
-void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the stream */
+void gpu_stream_close(gpu_stream *cu_stream); /* closing NULL does nothing; waits for the stream */
 
 /* Copy from pinned host memory to device memory, and back. */
 void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
@@ -78,7 +78,7 @@ int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 void gpu_graph_launch(gpu_stream *cu_stream, gpu_graph_exec *exec);
-void gpu_graph_exec_free(gpu_graph_exec *exec); /* NULL is allowed; no replay may be in progress */
+void gpu_graph_exec_free(gpu_graph_exec *exec); /* freeing NULL does nothing; no replay may be in progress */
 
 /* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and later work may not have run. An unusable GPU fails
  * every later call. */
@@ -87,8 +87,8 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 /* A CUDA event: the stream's position at the last gpu_event_record(). Complete if never recorded. Close events after the streams that use
  * them. */
 typedef struct gpu_event gpu_event;
-int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with a reason */
-void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* returns 0, or -1 with a reason */
+void gpu_event_close(gpu_event *event);                                             /* closing NULL does nothing */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
 /* Wait for the work before the event. Returns 0, or -1 with a reason; the stream keeps the failure for later calls. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);

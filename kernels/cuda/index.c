@@ -1,6 +1,6 @@
 /* Indices of operands on the device: the operand's row for each row of an operation.
  *
- * Indices known when a run starts are uploaded. Indices of columns that the run writes are computed on the device, on first use. */
+ * Indices known when a run starts are uploaded. Indices in columns that the run writes are computed on the device. */
 #include "executor.h"
 
 /* --- indices that a graph computes -------------------------------------------------------------------------------- */

@@ -16,30 +16,30 @@ extern "C" {
 
 typedef struct gpu_rows {
     const int32_t *count; /* [1] number of rows, in device memory */
-    int32_t max;          /* upper bound of *count, which sizes the grid */
+    int32_t max;          /* upper bound of *count; the grid is sized for so many rows */
 } gpu_rows;
 
 typedef struct gpu_operand {
     float *data;          /* the rows; NULL: the operand is absent */
-    int32_t ld;           /* row stride in floats */
-    const int32_t *index; /* [rows] row indexes, or NULL */
+    int32_t ld;           /* row stride of `data` in floats */
+    const int32_t *index; /* [rows] row of `data` for each row; NULL: the same row */
 } gpu_operand;
 
 /* A panel: rows in the type in which GEMMs read their input, 16-byte aligned. */
 typedef struct gpu_panel {
     void *data;    /* the rows; NULL: the operand is absent */
-    int32_t ld;    /* row stride in elements */
+    int32_t ld;    /* row stride of `data` in elements */
     gpu_type type; /* type of the elements: half.h */
 } gpu_panel;
 
 /* --- rows.cu: operations on whole rows ---------------------------------------------------------------------------- */
 
-/* If an operation has an `out` and a `panel`, it writes its rows to both; either may be none. */
+/* An operation with both `out` and `panel` writes its rows to both. Either may be absent. */
 
 /* panel(r) = [x(r), x2(r)], concatenated; zeros for absent rows. */
 typedef struct gpu_gather {
     gpu_rows rows;
-    int32_t width, width2; /* columns of x; columns of x2, 0: none */
+    int32_t width, width2; /* number of columns of x, and of x2 (0: there is no x2) */
     gpu_operand x, x2;
     gpu_panel panel;
 } gpu_gather;
@@ -50,9 +50,9 @@ void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args);
 typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
-    gpu_operand sums; /* output of a GEMM; read without an index */
+    gpu_operand sums; /* output of a GEMM; its rows are read without an index */
     const float *bias;
-    gpu_operand add, out; /* out may be sums or add itself */
+    gpu_operand add, out; /* addend and output; `out` may be `sums` or `add` itself */
     rill_activation activation;
     gpu_panel panel;
     const float *bias2;
@@ -69,8 +69,9 @@ typedef union gpu_row_op {
 typedef struct gpu_row_call {
     gpu_rows rows;
     int32_t width;
-    gpu_operand x[RILL_ROW_OPERANDS]; /* operands by position. A constant of one row has ld 0; outputs may be absent */
-    gpu_row_op op;                    /* parameters; views, handles and widths are not read */
+    /* operands in the order of the operation's list. A constant of one row has ld 0; outputs may be absent */
+    gpu_operand x[RILL_ROW_OPERANDS];
+    gpu_row_op op;   /* parameters; views, handles and widths are not read */
     gpu_panel panel; /* copy of the output for GEMMs; only normalise, activate, embed and sum write it */
 } gpu_row_call;
 #define RILL_ENTRY(OPERATION, word, description, width, flops) \
@@ -100,10 +101,10 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args);
 typedef struct gpu_subset_product {
     gpu_rows rows;
     int32_t width;      /* K */
-    int32_t max_length; /* maximum length of the subsets; sizes the grid */
+    int32_t max_length; /* maximum length of the subsets; the grid is sized for so many symbols */
     gpu_subsets subsets;
     const int32_t *slot;
-    const float *w; /* [V, K] */
+    const float *w; /* [V, K] weights of the output layer */
     gpu_type type;
     gpu_operand a, out;
     rill_activation activation;
@@ -116,7 +117,7 @@ void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *arg
  * node_parent[node] = parent is stored. */
 typedef struct gpu_path {
     gpu_rows rows;
-    const int32_t *node, *parent; /* parent may be NULL */
+    const int32_t *node, *parent; /* [rows] hypothesis state of each row, and its parent; `parent` may be NULL */
     int32_t *node_parent;
     const int32_t *first, *length; /* [rows] */
     int32_t *entry;
@@ -136,11 +137,12 @@ typedef struct gpu_attend {
     const float *additive; /* [heads * width] weights of additive attention, or NULL */
     const float *relative; /* [heads, 2 reach + 1] relative position bias, or NULL */
     int32_t reach;
-    const int32_t *position; /* [rows]; NULL: length - 1 */
+    const int32_t *position; /* [rows] position of the query in its list of keys; NULL: length - 1 */
     gpu_operand query;
-    gpu_operand keys, values;      /* [table rows, heads * width], [table rows, heads * value_width]; no index */
+    /* [table rows, heads * width] keys, [table rows, heads * value_width] values; read without an index */
+    gpu_operand keys, values;
     const int32_t *first, *length; /* [rows] */
-    const int32_t *entry;          /* rows of `keys` and `values`, see above; NULL: they are contiguous */
+    const int32_t *entry;          /* rows of `keys` and `values`, as described above; NULL: the rows are contiguous */
     gpu_operand out;
     gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split the many keys of few rows, or NULL */
@@ -168,12 +170,12 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
  * NaN. With subsets, row r has length[slot[r]] symbols, and `ids` index bias [V]. */
 typedef struct gpu_best {
     gpu_rows rows;
-    int32_t symbols; /* V; with vocabulary subsets, at least the length of the longest */
+    int32_t symbols; /* V, number of symbols; with vocabulary subsets, at least the length of the longest */
     int32_t normalise;
-    gpu_operand logits; /* logits; read without an index */
+    gpu_operand logits; /* [rows, V] logits; their rows are read without an index */
     const float *bias;
     gpu_operand add;
-    gpu_subsets subsets; /* ids NULL: none */
+    gpu_subsets subsets; /* vocabulary subsets; member ids NULL: none */
     const int32_t *slot;
     int32_t first_action; /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
     /* [sets, legal_words] bitsets of legal actions; an action without a bit is illegal; or NULL */
@@ -181,10 +183,10 @@ typedef struct gpu_best {
     int32_t legal_words;
     const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
     int32_t max_choices; /* M, >= 0 */
-    int32_t *count;      /* [rows] out */
-    int32_t *action;     /* [rows, M] out */
-    float *logp;         /* [rows, M] out */
-    float *log_norm;     /* [rows] out */
+    int32_t *count;      /* [rows] output: number of choices */
+    int32_t *action;     /* [rows, M] output: actions of the choices */
+    float *logp;         /* [rows, M] output: log-probabilities of the choices */
+    float *log_norm;     /* [rows] output: log-normaliser */
     /* [rows] out, or NULL: the best symbol's action, first_action if none; M must be 1, action and logp may be NULL */
     int32_t *tag;
     void *work; /* [gpu_best_work_bytes()] bytes */
@@ -210,12 +212,12 @@ void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
-    gpu_operand logits[RILL_MIX_MODELS]; /* logits of each model; read without an index */
+    gpu_operand logits[RILL_MIX_MODELS]; /* [rows, V] logits of each model; their rows are read without an index */
     const float *bias[RILL_MIX_MODELS];  /* bias of each model: [symbols]; with subsets [V], by a symbol's id */
-    gpu_subsets subsets;                 /* ids NULL: none */
+    gpu_subsets subsets;                 /* vocabulary subsets; member ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* output; may be logits[0] */
-    float *log_norm; /* [rows.max, models] working memory */
+    float *log_norm; /* [rows.max, models] working memory for the log-normalisers */
 } gpu_mix;
 void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 

@@ -153,7 +153,8 @@ static void reserve_addresses(const rill_session *s)
                  numbered = sizeof(int32_t) << 31;
     for (size_t i = 0; i <= tables; i++) {
         const rill_table_kind kind = get_table(s, i)->kind;
-        size_t row = i == tables ? row_bytes(s, i) : 0; /* number `tables` is node_parent */
+        /* the last element has the parents of hypothesis states (node_parent) */
+        size_t row = i == tables ? row_bytes(s, i) : 0;
         for (size_t j = 0; j < tables; j++) row += get_table(s, j)->kind == kind ? row_bytes(s, j) : 0;
         if (kind != RILL_TABLE_HOST) get_cuda(s)->table[i].reserved = (device_bytes / row + 1) * row_bytes(s, i);
     }

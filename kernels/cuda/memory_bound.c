@@ -105,7 +105,7 @@ static row_unit_bytes frame_bytes(const dev_graph *p)
 
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
 {
-    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of graphs: [0] that decode; [1] that encode */
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* bytes of [0] decoding graphs, [1] encoder graphs */
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];

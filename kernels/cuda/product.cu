@@ -2,8 +2,7 @@
  *
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
- * trials.cu chooses an algorithm without split-K or workspace, whose order of sums is the same for any number of rows. With `fast`,
- * cuBLASLt's heuristic chooses per number of rows. */
+ * trials.cu chooses an algorithm whose order of sums is the same for any number of rows. With `fast`, cuBLASLt's heuristic chooses. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -67,7 +67,7 @@ static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_
 typedef struct scan_run {
     cuda_run *r;
     const rill_scan *o;
-    gpu_product product; /* recurrent GEMM: gates from h */
+    gpu_product product; /* recurrent GEMM: the gates' part that depends on h */
     gpu_rows rows;       /* rows of the current step */
     gpu_operand h, c, gates, read;
 } scan_run;

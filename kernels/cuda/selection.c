@@ -233,7 +233,8 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
                                                    : o->bias[e]);
     }
     mix.x = mix.logits[0];
-    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max; /* log_norm of the mixture, after that of the choices */
+    /* the mixture's log_norm is stored after that of the choices */
+    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max;
     gpu_run_mix(r->cu_stream, &mix);
     gpu_best best = {.rows = mix.rows,
                      .symbols = mix.symbols,

@@ -1,7 +1,8 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in one stream; other graphs decode in the other. A decoding run
- * waits for updates of its slots. A slot update waits for decoding runs without pending results: it may reuse rows of dropped slots. */
+ * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in one stream; other graphs decode in the other.
+ * A decoding run waits for updates of its slots. A slot update waits for decoding runs without pending results: it may reuse rows of
+ * dropped slots. */
 #include "executor.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@ static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 
 /* A row of logits: x(v) = (logits(v) + bias(v)) + add(v), v < n. With ids, the bias is read at id[v]. */
 typedef struct symbols_row {
-    const float *logits, *bias, *add; /* bias and add may be NULL */
+    const float *logits, *bias, *add; /* rows of logits, bias and addend; `bias` and `add` may be NULL */
     const int32_t *id;                /* [n] ids of a vocabulary subset, or NULL */
     int32_t n;
     bool wide; /* loads of four floats are aligned */

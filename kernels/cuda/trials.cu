@@ -1,7 +1,7 @@
 /* Chooses a matrix's GEMM algorithms by trial; and rill's own GEMM kernel, for matrices without a suitable one.
  *
- * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried on this GPU with many
- * numbers of rows; one passes if every row has the bits of the largest run. */
+ * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried with many numbers of rows.
+ * An algorithm passes if every row has the bits of the largest run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { RANGES = GPU_ROW_RANGES, MIDDLE = 1 };
 static const struct {
-    int32_t end, sample; /* first row count above the range; row count for which algorithms are proposed */
+    int32_t end, sample; /* end of the range of row counts; row count for which algorithms are proposed */
 } ranges[RANGES] = {{128, 64}, {1024, 320}, {INT32_MAX, 4096}};
 
 int32_t gpu_row_range(int32_t rows)
@@ -73,7 +73,8 @@ __global__ static void __launch_bounds__(TILE *TILE) plain_product(plain_call ca
 {
     const gpu_matrix &m = call.m;
     const gpu_product &p = call.p;
-    float *a = (float *)(void *)gpu_shared(), *w = a + TILE * (TILE + 1); /* [TILE, TILE + 1] each */
+    /* tiles of a and w in shared memory, [TILE, TILE + 1] each */
+    float *a = (float *)(void *)gpu_shared(), *w = a + TILE * (TILE + 1);
     const int32_t x = (int32_t)threadIdx.x, y = (int32_t)threadIdx.y;
     const int32_t row = (int32_t)blockIdx.y * TILE + y, first = (int32_t)blockIdx.x * TILE, column = first + x;
     float sum = 0.0f;
@@ -116,7 +117,7 @@ struct trial {
     gpu_device *device;
     const gpu_matrix *matrix;
     gpu_stream *stream;
-    gpu_region memory; /* the pointers below point into it */
+    gpu_region memory; /* GPU memory of the trial, which holds the arrays below */
     int32_t rows, lda, ldc;
     float *add, *sums;
     float *reference[2]; /* outputs of the reference algorithm, without and with an addend */

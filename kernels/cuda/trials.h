@@ -17,7 +17,7 @@ typedef struct gpu_algo_facts {
 } gpu_algo_facts;
 
 typedef struct gpu_candidate {
-    uint64_t algo[8]; /* as in gpu_matrix */
+    uint64_t algo[8]; /* the algorithm in cuBLASLt's form, as in gpu_matrix */
     gpu_algo_facts facts;
 } gpu_candidate;
 

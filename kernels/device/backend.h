@@ -1,7 +1,6 @@
 /* The functions that a device implements, and its data: networks with graphs, sessions with slots, rows of a run.
  *
- * A backend (the CPU, cpu.h, or a module such as CUDA) owns the memory of weights and tables, and runs graphs. The library does the rest:
- * checking networks, slots, vocabulary subsets, profiles.
+ * A backend (the CPU, or a module such as CUDA) owns the memory of weights and tables, and runs graphs. The library does the rest.
  *
  * Handle h is element h - 1 of its array; index space 0 is RILL_ROWS. */
 #pragma once
@@ -40,7 +39,7 @@ typedef struct dev_backend {
     void (*close)(rill_device *device); /* closes the device; device->data may be NULL */
     /* returns how many hypotheses fill the device, see rill_device_group_rows(); NULL: any number does */
     int32_t (*group_rows)(const rill_device *device);
-    /* returns the bytes of the device's memory that are free; NULL: the device has no memory of its own */
+    /* returns the free bytes of the device's memory; NULL: the device has no memory of its own */
     size_t (*free_bytes)(const rill_device *device);
 
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
@@ -87,7 +86,7 @@ extern const dev_backend dev_cpu;
 struct rill_device {
     rill_context *ctx;
     char name[160];
-    /* 1: the last bits of a row's GEMM results may depend on the rows computed with it; 0: they may not */
+    /* 1: with `fast`, a row's last bits may depend on the rows computed with it; 0: they may not */
     int fast;
     rill_kernels kernels; /* the kernels of the host's CPU */
     const dev_backend *backend;
@@ -106,7 +105,7 @@ typedef struct dev_constant {
 typedef struct dev_matrix {
     size_t n, k;
     rill_weight_type type;
-    void *data; /* private data of the backend */
+    void *data; /* backend's data of the matrix */
 } dev_matrix;
 
 typedef struct dev_table {
@@ -135,7 +134,7 @@ typedef struct dev_index_space {
     dev_index_space_kind kind;
     rill_index_space parent;
     rill_column column;
-    int32_t index; /* number of the index (dev_index) that gives the column's entry for each row of `parent` */
+    int32_t index; /* number of the index that selects the column's entry for each row of `parent` */
     /* 1: some operand needs child_row (dev_block), which maps rows of `parent` to rows of this index space */
     int needs_child_rows;
     int32_t ragged_index; /* number of ragged index spaces of the graph before this one */
@@ -166,13 +165,14 @@ typedef struct dev_buffer {
 } dev_buffer;
 
 typedef enum dev_index_kind {
-    DEV_INDEX_COLUMN, /* for each row of the operation: its entry in column `a`, after `b` operations wrote it */
-    DEV_INDEX_MAP,    /* for each row of the operation: the row of index space `a` that it belongs to */
-    /* for each row: its row in the ragged space `a`: its sequence's first token plus the token number from index `b` */
+    /* the entry in column `a` of each row of the operation, after `b` operations have written the column */
+    DEV_INDEX_COLUMN,
+    DEV_INDEX_MAP, /* the row in index space `a` to which each row of the operation belongs */
+    /* the row in ragged space `a`: first token of the row's sequence, plus the token number from index `b` */
     DEV_INDEX_UNIT,
-    /* for each row, its row in the ragged tables: the slot's first row, from index `a`, plus the token number, from index `b` */
+    /* the row in ragged tables: first row of the slot (index `a`), plus the token number (index `b`) */
     DEV_INDEX_RAGGED,
-    /* for each row: in a distinct index space, its value; in a ragged index space, the token's number within its sequence */
+    /* in a distinct index space, the row's value; in a ragged index space, the token's number in its sequence */
     DEV_INDEX_OWN,
 } dev_index_kind;
 
@@ -182,7 +182,7 @@ typedef struct dev_index {
     int32_t a, b;
 } dev_index;
 
-/* used instead of the number of an index: row r of the operation reads row r of the operand */
+/* stands for no index: row r of the operation reads row r of the operand */
 enum { DEV_NO_INDEX = -1 };
 
 typedef enum dev_view_kind {
@@ -217,7 +217,8 @@ typedef struct dev_op {
     rill_op_kind kind;
     char name[32]; /* for profiles: the operation and its widths, if the graph has several of this kind */
     rill_index_space space;
-    size_t width, n_views;       /* the first width in the list of its operands (rill/ops.h); number of operands */
+    /* position of the first width in the operation's list (rill/ops.h); number of operands */
+    size_t width, n_views;
     int32_t out;                 /* position in `view` of its first output; -1: it has no output */
     dev_operand view[DEV_VIEWS]; /* operands, in the positions that kernels.h numbers, such as LSTM_gates */
     /* number of the index of each row's slot (vocabulary subsets, attention) or symbol (embedding read from a
@@ -306,7 +307,7 @@ typedef struct dev_range {
 typedef struct dev_ranges {
     dev_range *free; /* [count] free ranges, by ascending first row */
     size_t count;
-    int32_t end; /* all rows from here on are unused */
+    int32_t end; /* first row after which all rows are unused */
 } dev_ranges;
 
 /* Allocate `count` >= 1 rows. Returns the number of the first row, or -1 if row numbers would overflow. */
@@ -387,9 +388,8 @@ typedef struct dev_run {
     size_t n;
     const int32_t *order; /* [n] row of the run at each position; NULL: position i has row i */
     size_t block_rows, block_units;
-    size_t units,
-        longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
-    /* [ragged index spaces] -> [n + 1] number of each row's first token in columns that have an entry for each token */
+    size_t units, longest; /* tokens in the largest ragged index space; tokens of the longest sequence */
+    /* [ragged index spaces] arrays [n + 1]: number of each row's first token, for columns with an entry per token */
     int32_t **unit_start;
     /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root */
     size_t *max_length;
@@ -433,7 +433,7 @@ void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order);
 /* A block, the rows of a run that are computed at a time, and its rows in every index space. */
 typedef struct dev_block {
     const dev_run *run;
-    char *host;   /* the block's memory on the host, see dev_layout */
+    char *host;   /* memory of the block on the host, laid out as in dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
     /* [spaces + 1] -> [rows of the space] the row's parent-space row; in a distinct space, its value */
@@ -537,4 +537,4 @@ void dev_build_view(const dev_builder *b, rill_index_space space, int place, ril
                     const char *what);
 
 const char *dev_op_name(rill_op_kind kind);
-double dev_op_flops(rill_op_kind kind); /* flops for each float of the operation's operands */
+double dev_op_flops(rill_op_kind kind); /* floating-point operations per float of the operands */

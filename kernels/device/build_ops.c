@@ -128,7 +128,7 @@ static void check_no_overlap(const dev_builder *b, const dev_operand *x, const d
 {
     if (b->network->status != RILL_OK || x->base == DEV_BASE_NONE || x->base != y->base || x->element != y->element)
         return;
-    /* rows of a table that different indices select are distinct: the caller guarantees it */
+    /* the caller guarantees that different indices into one table select distinct rows */
     if (x->base == DEV_BASE_TABLE && x->index != y->index) return;
     if ((x->use & RILL_IN_PLACE) && y == &b->op->view[b->op->out] && dev_same_operand(x, y)) return;
     if (x->first < y->first + y->width && y->first < x->first + x->width)
@@ -152,7 +152,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     const operand_info *o = operand_at(info, place);
     const void *member = (const char *)&b->op->as + o->offset;
     const size_t width = o->times * widths[o->width];
-    b->op->view[place].index = DEV_NO_INDEX; /* kept if the operation has no such operand */
+    b->op->view[place].index = DEV_NO_INDEX; /* stays if the operation has no such operand */
     if (o->use & RILL_ONE_ROW) {
         const rill_constant constant = *(const rill_constant *)member;
         check_row(b, constant, width, o->name);
@@ -275,7 +275,7 @@ RILL_ROW_OPERATIONS(DEFINE)
 
 /* --- products and scans ------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the previous operation is a GEMM that has quantised the same rows, so that this GEMM can reuse them. */
+/* Return 1 if the previous operation is a GEMM on the same quantised rows, which this GEMM can then reuse. */
 static int rows_are_quantised(const dev_builder *b)
 {
     const dev_op *op = b->op, *prev = op - 1;

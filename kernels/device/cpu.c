@@ -1,7 +1,7 @@
 /* The CPU as a device: weights, table rows, and the partition of a run's rows.
  *
  * A thread computes a span of rows, block by block. A block's tensors take about half of the L2 cache if the weights fit there, else a few
- * megabytes, because each block rereads the weights. With few rows, threads divide each operation instead.
+ * megabytes. With few rows, threads divide each operation instead.
  *
  * Invariant: the partition does not change results. */
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum {
     FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
     /* weights above this size do not stay in the third-level cache: each block reads them from memory */
     L3_BYTES = 32 << 20,
-    /* with weights above L3_BYTES, a block's tensors may take 1 / FAR_DIVISOR of the bytes of the weights */
+    /* with weights above L3_BYTES, a block's tensors may take the weights' bytes divided by FAR_DIVISOR */
     FAR_DIVISOR = 4,
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
@@ -61,7 +61,7 @@ static cpu_weights *pack_weights(rill_context *ctx, size_t n, size_t k, const fl
     if (made == NULL) return NULL;
     char *memory = (char *)made + header;
     *made = (cpu_weights){.bytes = bytes, .bias = biases > 0 ? (float *)(void *)(memory + packed) : NULL};
-    /* packing can fail only if a size overflows */
+    /* fails only if a size overflows */
     (void)rill_gemm_pack_f32(&made->w, n, k, from, stride, dev_dtype(type), memory);
     return made;
 }

@@ -19,7 +19,7 @@ typedef struct cpu_device {
 typedef struct cpu_weights {
     rill_weights w;
     float *bias;  /* biases of the subset's symbols; NULL: there are none */
-    size_t bytes; /* size of the allocation */
+    size_t bytes; /* size of the allocation in bytes */
 } cpu_weights;
 
 /* the CPU's data of a session (rill_session.data) */
@@ -31,7 +31,7 @@ typedef struct cpu_session {
     char *run_memory; /* memory of the arrays of the current run */
     char *scratch;    /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;
-    atomic_flag *scratch_busy; /* [threads] which parts of `scratch` are in use; each thread takes a free one */
+    atomic_flag *scratch_busy; /* [threads] 1: a thread uses this part of `scratch`; 0: the part is free */
 } cpu_session;
 
 typedef struct cpu_run {
@@ -43,7 +43,7 @@ typedef struct cpu_run {
     size_t n_spans;
     size_t *path_entries; /* [paths] number of entries (nodes) for which a block has memory */
     int parallel_ops; /* 1: there is a single span, and each operation uses the thread pool; 0: threads run whole spans */
-    /* of one thread's scratch memory: offset of the GEMMs' working memory, offset of other working memory, total bytes */
+    /* layout of a thread's scratch memory: offset of the GEMMs' memory, offset of other memory, total bytes */
     size_t gemm_offset, work_offset, bytes;
     char *scratch;
 } cpu_run;
@@ -61,7 +61,7 @@ typedef struct cpu_block {
 /* Return the rows of an operand in a block, in the form that kernels take. */
 static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
 {
-    /* stands for a table without rows, because kernels take NULL for an absent operand */
+    /* address of a table without rows: NULL would mean that the operand is absent */
     static const float nothing[DEV_PAD];
     const cpu_run *run = b->run;
     if (o->base == DEV_BASE_NONE) return (rill_operand){.data = NULL};

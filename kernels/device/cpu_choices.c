@@ -35,7 +35,7 @@ static int has_legal_sets(const rill_selection *s)
     return s != NULL && s->legal != NULL && s->legal_set != NULL;
 }
 
-/* Return a word of a legal set, in which no action beyond its words is legal. */
+/* Return a word of a legal set. Actions beyond the set's words are illegal. */
 static uint64_t legal_word(const rill_selection *s, int32_t set, size_t word)
 {
     return word < s->legal_words ? s->legal[(size_t)set * s->legal_words + word] : 0;
@@ -46,7 +46,7 @@ static int is_legal(const rill_selection *s, int32_t set, size_t action)
     return (int)(legal_word(s, set, action / 64) >> (action % 64) & 1);
 }
 
-/* Return 1 if an operation can read the host's sets: symbols are numbered like actions, and all have a bit. */
+/* Return 1 if an operation can read the host's legal sets without renumbering: its symbols are numbered like actions. */
 static int reads_host_sets(const rill_selection *s, const dev_op *op)
 {
     return dev_op_subset(op) == 0 && dev_first_action(op) == 0 && s->legal_words >= bitset_words(op->width);
@@ -282,7 +282,7 @@ typedef struct mixture {
     float *x;         /* [rows, ld] for each symbol: first m(v), then x(v) if the symbol can be among the best */
     float *log_norm;  /* [rows] log-normaliser of the current model */
     uint8_t *invalid; /* [rows] 1: some model has no valid distribution for this row */
-    rill_best args;   /* with the arrays of the best symbols, of row stride n_best */
+    rill_best args;   /* arguments of the kernel, with its result arrays, n_best elements per row */
 } mixture;
 
 static size_t mix_work_bytes(const cpu_run *r, const dev_op *op)
@@ -337,7 +337,7 @@ static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
     memcpy(x, m->model[0].data + r * m->model[0].ld, m->g->symbols * sizeof *x);
-    if (m->invalid[r]) x[0] = NAN; /* if one x is NaN, the kernel returns no choices for the row */
+    if (m->invalid[r]) x[0] = NAN; /* one NaN suffices: the kernel then returns no choices for the row */
     for (size_t e = 1; e < m->n_models && !m->invalid[r]; e++) {
         const float *other = m->model[e].data + r * m->model[e].ld;
         for (size_t v = 0; v < m->g->symbols; v++) x[v] = other[v] > x[v] ? other[v] : x[v];
@@ -366,7 +366,7 @@ static void mix_contenders(const mixture *m, size_t r)
     float *x = m->x + r * m->ld, min_x = -INFINITY;
     if (count == m->n_best) {
         min_x = x[m->args.ids[r * m->n_best + count - 1]];
-        /* the second term is a tolerance, many times the rounding error */
+        /* the second term is a tolerance for rounding errors */
         min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x));
     }
     for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;

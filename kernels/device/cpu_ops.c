@@ -186,9 +186,9 @@ typedef struct scan_state {
     size_t gates_width, ld, ld_gates, inputs;
     int32_t *order;          /* [inputs] sequences by descending length */
     int32_t *index;          /* [inputs] row of `input` that each live sequence reads at the current step */
-    float *h, *c;            /* [inputs, ld] hidden states; cell states */
+    float *h, *c;            /* [inputs, ld] hidden states, and cell states */
     float *gates;            /* [inputs, ld_gates] gate values before the activation, for the current step */
-    rill_operand input, out; /* input part of the gates; outputs of the layer */
+    rill_operand input, out; /* operands: the gates' input part, and the layer's outputs */
     /* [inputs] row of token 0 in `input`; if `input` has an index, position of token 0 in that index */
     const int32_t *first;
     const int32_t *unit;   /* [inputs] row of the sequence's token 0 among all tokens of the block */

@@ -1,7 +1,7 @@
 /* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
  * are a range.
  *
- * Invariant: slots' ranges do not overlap, all ragged tables have memory for allocated rows, and a failed call changes no slot. */
+ * Invariant: slots' ranges do not overlap, and a failed call changes no slot. */
 #include "backend.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    /* no range in use follows this free one: let the unused rows begin here */
+    /* no range in use follows: the unused rows now begin at this free range */
     if (r->free[index].first + r->free[index].count == r->end) {
         r->end = r->free[index].first;
         r->count = index;
@@ -128,7 +128,7 @@ static int has_paths(const rill_network *network)
 /* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* twice the slots: rill_session_set_slots() holds an old and a new range of a slot at a time */
+    /* twice the slots, because rill_session_set_slots() holds an old and a new range per slot */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),

@@ -121,7 +121,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Return how many of the run's rows [from, end) fit in one block by their number of tokens; at least one. */
+/* Return how many of the run's rows from `from` on fit in one block by their number of tokens; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;

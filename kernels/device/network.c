@@ -333,7 +333,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- memory of tensors -------------------------------------------------------------------------------------------- */
 
-/* Find the buffer for a tensor: of those free when the tensor is first written, the one that must grow least. */
+/* Find a buffer that is free when the tensor is first written; of several, the one that must grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;

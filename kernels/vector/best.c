@@ -17,9 +17,10 @@
 #define WAYS 4 /* number of separate vectors of lane maxima: vector i of a piece belongs to way i % WAYS */
 
 typedef struct row {
-    const float *logits, *bias, *add; /* of one row: logits, and what is added to them; bias and add may be NULL */
-    const uint64_t *legal;            /* bit set of legal symbols; NULL: all symbols are legal */
-    size_t symbols, span;             /* number of symbols: of the row; of one span (a multiple of PIECE) */
+    /* logits of one row, and the bias and addend to add to them; these two may be NULL */
+    const float *logits, *bias, *add;
+    const uint64_t *legal; /* bit set of legal symbols; NULL: all symbols are legal */
+    size_t symbols, span;  /* number of symbols: of the row; of one span (a multiple of PIECE) */
     int normalise;
 } row;
 

@@ -212,7 +212,7 @@ static void run_strip(row_group *group, const strip *s)
             t->add[j] = add ? add + s->first : zero_row;
         }
         run_tile(group->d->tiles, s, t, rows);
-        /* now, while the row that the tile wrote is still in L1 */
+        /* apply the activation now, while the row that the tile wrote is in L1 */
         for (size_t j = 0; activation != RILL_LINEAR && j < rows; j++)
             activate(activation, s->columns, t->c[j], t->c[j]);
     }

@@ -1,7 +1,6 @@
 /* Row operations, and which ones this instruction set overrides.
  *
- * Invariant: an element depends on its own operands. A sum over a row has VL partial sums, added in one tree: the order depends only on
- * the width. */
+ * Invariant: a sum over a row has VL partial sums, added in one tree, so its order depends only on the width. */
 #include "vec.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------- */

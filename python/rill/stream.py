@@ -34,7 +34,7 @@ class Engine:
         self.opened = opened
         self.hooks = hooks.Hooks()
         closer = Closer()
-        # The steps hold `opened`, so that a model closes after its last stream, in whatever order the two are collected.
+        # The finalizer holds `opened`, so that the model closes after its last stream, in whatever order they are collected.
         closer.add(_let_go, opened, self.hooks)
         self.close = finalizer(self, _close_in, opened.process, closer)
         with opened.lock:

@@ -43,7 +43,7 @@ class View(np.ndarray[Any, Any]):
     _loan: Loan | None
 
     def __array_finalize__(self, parent: Any) -> None:
-        # Arrays that share memory share the loan. Results of arithmetic own their memory; __array_ufunc__ makes them plain arrays.
+        # Slices of a borrowed array expire with it. Results of arithmetic own their memory and become plain arrays (__array_ufunc__).
         self._loan = object.__getattribute__(parent, "__dict__").get("_loan") if isinstance(parent, View) else None
 
     def __getattribute__(self, name: str) -> Any:

@@ -1,8 +1,7 @@
 /* Lua's array type: creating, checking, indexing, printing. Operations on arrays are in array_arith.c and array_segments.c.
  *
- * Also finds masks that a script never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error. array_check() marks a
- * mask as used. A line is reported if some of its masks stayed unused in every call. Plain masks are not watched: a later call may use
- * them. */
+ * Also finds masks that a script never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error. A line is reported if
+ * some of its masks stayed unused in every call. */
 #include "arrays.h"
 
 #include <inttypes.h>

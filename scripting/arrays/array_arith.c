@@ -1,7 +1,6 @@
-/* Elementwise operations.
+/* Elementwise operations on arrays, computed in blocks of doubles.
  *
- * Operands are read, and results written, as blocks of doubles, by one loop; the operations are rows of a table. min, max and clamp ignore
- * NaN, like C's fmin() and fmax(). // and % are Lua's. */
+ * min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's. */
 #include <math.h>
 #include <string.h>
 

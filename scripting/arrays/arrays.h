@@ -1,7 +1,7 @@
 /* Arrays over engine memory or owned by the script, and views: access to engine structs during one call.
  *
- * An array is a userdata: the struct `array`, then its elements unless in engine memory. Operations work on blocks of doubles, for
- * vectorisation: int64 values beyond 2^53 are rounded in arithmetic, but exact when read, copied or assigned to int64.
+ * An array is a userdata: the struct `array`, then its elements unless in engine memory. Operations compute with doubles: int64 values
+ * beyond 2^53 are rounded.
  *
  * C functions get arrays only through array_check() or operand_read(), which refuse arrays of another engine call. */
 #pragma once

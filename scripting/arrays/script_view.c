@@ -1,7 +1,7 @@
 /* Views: userdata that give scripts access to engine structs during one call (arrays.h).
  *
- * The registry has each class's metatable under the class's address. Upvalues of a view's functions: 1 the class; 2 the method's number,
- * or, for __index and __newindex, a table from names to fields and methods. */
+ * The registry has each class's metatable under the class's address. Upvalues of a view's functions: 1 the class; 2 a method's number, or
+ * the table of fields and methods. */
 #include <string.h>
 
 #include "arrays.h"

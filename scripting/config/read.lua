@@ -12,8 +12,8 @@ local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- Raises an error at the configuration key `key`, or with `key` false in a call by the script. Zero bytes would end
--- the message.
+-- Raises an error at the configuration key `key`; `key` false: in a call by the script. Zero bytes, which would end the message, are
+-- replaced.
 local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
@@ -49,8 +49,7 @@ local function digits_of(number)
   return format("%.17g", number)
 end
 
--- Returns a string, number or boolean as users write it on a command line: 10.0 is "10". Returns nil for other
--- values.
+-- Returns a string, number or boolean as on a command line: 10.0 is "10". Returns nil for other values.
 local function text_of(value)
   if value == true then return "true" elseif value == false then return "false" end
   if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
@@ -385,8 +384,7 @@ own.setting_of, own.setting_value = setting_of, setting_value
 local BLOCKS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["end"] = -1, ["until"] = -1 }
 local BRACES = { ["{"] = 1, ["}"] = -1 }
 
--- Returns the contents of the long bracket [[...]] that begins at a position, and the position after it; nil if none
--- begins there.
+-- Returns the contents of the long bracket [[...]] at a position, and the position after it; nil: there is none.
 local function long_text(text, at)
   local level = match(text, "^%[(=*)%[", at)
   if not level then return nil end
@@ -462,8 +460,7 @@ local function is_assigned(s)
   return is_sign(ahead, "=")
 end
 
--- Advances to the next assignment to `name`, at this depth of braces if a depth is given. Returns false if there is
--- none.
+-- Advances to the next assignment to `name`, at this depth of braces if given. Returns false if there is none.
 local function find_key(s, name, depth)
   while step(s) and (not depth or s.braces >= depth) do
     local here = not depth or s.braces == depth and s.blocks == 0
@@ -472,8 +469,7 @@ local function find_key(s, name, depth)
   return false
 end
 
--- Advances into the braces of the current key's value: {...}, rill.sweep{...}, rill.sweep({...}). Returns false if
--- the value has none.
+-- Advances into the braces of the current key's value: {...} or rill.sweep{...}. Returns false if it has none.
 local function enter(s)
   step(s) -- the "="
   repeat step(s) until s.kind ~= "word" and not is_sign(s, ".") and not is_sign(s, "(")

@@ -1,5 +1,5 @@
-/* Stores a run's configuration in a C struct, from the lists that read.lua and sweep.lua make. It is a userdata, kept by the registry
- * until freed; it keeps the lists with its strings alive. */
+/* Stores a run's configuration in a C struct, from the lists that read.lua and sweep.lua make. The struct keeps the lists alive, because
+ * their strings are not copied. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

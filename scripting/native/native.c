@@ -218,8 +218,7 @@ static int fix_arguments(lua_State *L)
 
 /* --- callbacks ----------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer (libffi closure). C may keep it, so callbacks are freed
- * after the Lua state is closed.
+/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer (libffi closure), freed after the Lua state is closed.
  * A Lua error cannot cross native frames: it is stored in script_native, and callbacks return 0 until script_late_take(). Arrays come
  * without length, so scripts get arrays of one element, valid until the callback returns. */
 typedef struct native_callback {

@@ -1,7 +1,6 @@
 /* rill.ffi: functions of shared objects.
  *
- * Libraries are closed after the Lua state, so code is not unmapped while Lua or an engine refers to it. The registry keeps functions and
- * plugins that C refers to.
+ * Libraries are closed after the Lua state, which may refer to their code. The registry keeps functions and plugins that C refers to.
  *
  * Values are native_value. libffi reads an argument with its type's size, but writes small results as a whole register: integers are
  * stored in i64, and native_integer() uses the type's low bytes. Requires a little-endian machine. */

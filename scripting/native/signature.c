@@ -1,5 +1,5 @@
-/* Parser of native functions' signatures (grammar: signature.h). A type's words may have any order, as in C, so they are collected first.
- * Errors point at the type's first word, or at the unexpected character. */
+/* Parser of native functions' signatures (grammar: signature.h). A type's words may have any order, as in C. Errors point at the type's
+ * first word, or at the unexpected character. */
 #include "signature.h"
 
 #include "rill/context.h"

@@ -1,7 +1,7 @@
 /* Compiles patterns of string.find, match, gmatch and gsub into a list of items.
  *
- * Lua repeats only single characters, so the list is flat, and the captures open at each item are known. As in Lua, an invalid pattern
- * raises only when matching reaches the error: it becomes the last item. Character classes are the C locale's. */
+ * As in Lua, an invalid pattern raises only when matching reaches the error: the error becomes the last item. Character classes are the C
+ * locale's. */
 #include "pattern.h"
 
 /* --- sets of bytes ------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* The limits of a call into a script: instructions and CPU seconds.
  *
- * A hook counts instructions. When they are used up, the hook, and functions that could catch the error, raise until the outermost
- * script_call() returns. Seconds limit work that the count misses; they are CPU time, so a busy machine stops no script. */
+ * A hook counts instructions. When they are used up, every function that could catch the error raises again, until the outermost
+ * script_call() returns. Seconds limit work that the count misses. */
 #include <string.h>
 #include <time.h>
 

@@ -109,8 +109,7 @@ void script_destroy(rill_script *s);
 rill_script *script_from_lua(lua_State *L);
 
 /* Call the Lua function below the topmost `arguments` values of s->L, protected and with limits. Success leaves `results` values.
- * A failure pops everything and records the error with traceback: RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that
- * failed inside. */
+ * A failure pops everything and records the error with traceback: RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function. */
 rill_status script_call(rill_script *s, int arguments, int results);
 
 /* Run C code that may raise Lua errors, protected like script_call(): fn(s->L) gets `user` as light userdata. */
@@ -143,8 +142,7 @@ void script_reset_limits(rill_script *s);
 /* instructions to charge for a search of the nearest name among some dozens of names */
 enum { SCRIPT_NEAREST_WORK = 1000 };
 
-/* Enclose each call of a Lua function for the engine. Arrays over engine memory are valid until script_end(). Calls may nest: an outer
- * call's arrays are unusable meanwhile.
+/* Enclose each call of a Lua function for the engine. Arrays over engine memory are valid until script_end(). Calls may nest.
  * script_begin() returns the outer call's frame, for script_end(). offset, items: the new frame's. */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);

@@ -1,7 +1,7 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
- * A row's choices are a Lua table, whose order depends on addresses; rill_score_result_fill() sorts them. Entering Lua is slow, so each
- * engine call makes one protected Lua call, which loops over the rows and finds its values at fixed stack indexes. */
+ * Entering Lua is slow, so each engine call makes one protected Lua call, which loops over the rows. A row's choices are a Lua table, in
+ * any order; rill_score_result_fill() sorts them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

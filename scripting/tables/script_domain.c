@@ -1,10 +1,10 @@
 /* rill.domain{}: domains written in Lua, and their options.
  *
- * The Lua registry keeps the functions. The engine gets the rill_domain at the start of the script_domain; callbacks with a default in the
- * engine stay NULL.
+ * The Lua registry keeps the functions. The rill_domain is the first member of the script_domain; optional callbacks that the script omits
+ * stay NULL.
  *
- * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, owned by the
- * table of declared fields. open() gets their values in options.given. */
+ * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows. open() gets
+ * their values in options.given. */
 #include <math.h>
 #include <string.h>
 

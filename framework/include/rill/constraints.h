@@ -23,7 +23,7 @@ RILL_API const char *const *rill_constraint_names(void);
 /* Create a parser of constraint lines for the scorers of `setup`, which are copied. *out: freed by the caller.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, const rill_engine_setup *setup);
-RILL_API void rill_constraints_free(rill_constraints *constraints); /* NULL is allowed */
+RILL_API void rill_constraints_free(rill_constraints *constraints); /* freeing NULL does nothing */
 
 /* Parse a line into *scorers, for rill_request.scorers; valid until the next call. NULL: the line is empty.
  *   RILL_OK · RILL_ERR_INPUT (recorded: a part without a colon, or an unknown scorer) · RILL_ERR_MEMORY */
@@ -52,7 +52,7 @@ typedef struct rill_trie rill_trie;
 /* Create an empty trie. actions: vocabulary size. *out: freed by the caller.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_trie_create(rill_trie **out, rill_context *ctx, int32_t actions);
-RILL_API void rill_trie_free(rill_trie *trie); /* NULL is allowed */
+RILL_API void rill_trie_free(rill_trie *trie); /* freeing NULL does nothing */
 
 /* Add a sequence of n actions. Of two sequences, one a prefix of the other, the longer is kept.
  *   RILL_OK · RILL_ERR_ARGUMENT (an empty sequence, or an unknown action) · RILL_ERR_MEMORY */

@@ -56,7 +56,8 @@ typedef struct rill_device_options {
 /* Open a device. options: NULL for the CPU.
  *   RILL_OK · RILL_ERR_OPTION (unknown or unavailable device) · RILL_ERR_MEMORY · RILL_ERR_ABI (device module of another build) */
 RILL_API rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options);
-RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; close its networks and sessions first */
+/* Close a device after its networks and sessions. Closing NULL does nothing. */
+RILL_API void rill_device_close(rill_device *device);
 
 /* The device's name for descriptions: "cpu", "cuda:0, NAME OF THE GPU". */
 RILL_API const char *rill_device_name(const rill_device *device);
@@ -74,7 +75,8 @@ typedef enum rill_weight_type {
 
 /* Create an empty network. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device);
-RILL_API void rill_network_close(rill_network *network); /* NULL is allowed; close its sessions first */
+/* Close a network after its sessions. Closing NULL does nothing. */
+RILL_API void rill_network_close(rill_network *network);
 
 /* Add a constant: `rows` contiguous rows of `width` floats. `data` is borrowed and must outlive the network. */
 RILL_API rill_constant rill_network_constant(rill_network *network, const float *data, size_t rows, size_t width);
@@ -177,7 +179,7 @@ typedef struct rill_session rill_session;
 /* Open a session with `threads` >= 1 threads, the caller's included. One thread at a time may use the session.
  *   RILL_OK · RILL_ERR_MEMORY (also when the system refuses threads) */
 RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads);
-RILL_API void rill_session_close(rill_session *stream); /* NULL is allowed */
+RILL_API void rill_session_close(rill_session *stream); /* closing NULL does nothing */
 
 /* Reserve rows for node ids below `nodes` and slots below `slots`. The tables keep their contents. */
 RILL_API rill_status rill_session_reserve(rill_session *stream, int32_t nodes, int32_t slots);

@@ -105,7 +105,7 @@ static inline void rill_engine_setup_default(rill_engine_setup *setup)
  *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · a failure of create() of a heuristic, scorer or scheduler */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
-RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfinished items are dropped */
+RILL_API void rill_engine_destroy(rill_engine *engine); /* destroying NULL does nothing; unfinished items are dropped */
 
 /* Return the engine's settings, with presets and defaults filled in. */
 RILL_API const rill_settings *rill_engine_settings(const rill_engine *engine);

@@ -47,7 +47,7 @@ typedef struct rill_ngrams rill_ngrams;
 /* Create an empty table of n-grams for one input. *out: freed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_ARGUMENT (invalid kind) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind);
-RILL_API void rill_ngrams_free(rill_ngrams *ngrams); /* NULL is allowed */
+RILL_API void rill_ngrams_free(rill_ngrams *ngrams); /* freeing NULL does nothing */
 
 /* Clear the table; memory is kept. */
 RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
@@ -88,7 +88,7 @@ RILL_API rill_status rill_evidence_writer_create(rill_evidence_writer **out, ril
 RILL_API rill_status rill_evidence_put(rill_evidence_writer *writer, int64_t id, const rill_ngrams *ngrams);
 /* Write the index; without it the file is invalid. RILL_OK · the failure of `write` */
 RILL_API rill_status rill_evidence_writer_finish(rill_evidence_writer *writer);
-RILL_API void rill_evidence_writer_free(rill_evidence_writer *writer); /* NULL is allowed */
+RILL_API void rill_evidence_writer_free(rill_evidence_writer *writer); /* freeing NULL does nothing */
 
 typedef struct rill_evidence rill_evidence;
 
@@ -96,7 +96,7 @@ typedef struct rill_evidence rill_evidence;
  *   *out: closed by the caller; NULL on failure
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO (also: not a regular file) · RILL_ERR_FORMAT (incomplete or damaged) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_evidence_open(rill_evidence **out, rill_context *ctx, const char *path);
-RILL_API void rill_evidence_close(rill_evidence *evidence); /* NULL is allowed */
+RILL_API void rill_evidence_close(rill_evidence *evidence); /* closing NULL does nothing */
 RILL_API const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *evidence);
 
 /* Check that the evidence fits a model: equal phases, actions, end action, and names, if both have names.

@@ -111,7 +111,7 @@ typedef struct rill_part {
  *   a failure of the domain's open() */
 RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain,
                                      const rill_open_options *options);
-RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
+RILL_API void rill_model_close(rill_model *model); /* closing NULL does nothing */
 RILL_API const rill_domain *rill_model_domain(const rill_model *model);
 RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 

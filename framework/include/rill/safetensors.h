@@ -49,7 +49,7 @@ RILL_API rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context 
 RILL_API rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name,
                                             const char *bytes, size_t length);
 
-RILL_API void rill_tensor_file_close(rill_tensor_file *tensors); /* NULL is allowed */
+RILL_API void rill_tensor_file_close(rill_tensor_file *tensors); /* closing NULL does nothing */
 
 /* Return the tensor with this name, or NULL without recording an error. Valid until close. */
 RILL_API const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *tensors, const char *name);

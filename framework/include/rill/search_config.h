@@ -39,7 +39,7 @@ RILL_API const rill_option *rill_output_table(void);
 /* Create an empty source. *out: freed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin);
-RILL_API void rill_option_source_free(rill_option_source *source); /* NULL is allowed */
+RILL_API void rill_option_source_free(rill_option_source *source); /* freeing NULL does nothing */
 
 /* Set the domain, whose features the default of `finish` depends on. It must outlive the source; NULL: unknown. */
 RILL_API void rill_option_source_set_domain(rill_option_source *source, const rill_domain *domain);
@@ -125,7 +125,7 @@ RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *co
 /* Append a scorer to the configuration and to later worker copies. The texts are borrowed.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_add_scorer(rill_search_config *config, const char *name, const char *arguments);
-RILL_API void rill_search_config_free(rill_search_config *config); /* NULL is allowed */
+RILL_API void rill_search_config_free(rill_search_config *config); /* freeing NULL does nothing */
 
 /* Return 1 if two configurations give equal results, whatever their schedules, else 0. */
 RILL_API int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b);

@@ -54,7 +54,7 @@ typedef struct rill_workers_options {
  *   a failure of rill_model_open() or `prepare` */
 RILL_API rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char *domain,
                                        const rill_open_options *open, const rill_workers_options *options);
-RILL_API void rill_workers_close(rill_workers *workers); /* NULL is allowed */
+RILL_API void rill_workers_close(rill_workers *workers); /* closing NULL does nothing */
 
 /* Return the number of workers. */
 RILL_API int32_t rill_workers_count(const rill_workers *workers);

@@ -93,7 +93,7 @@ typedef struct rill_script_config {
 RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_config **out);
 /* Read only the key `plugins`. Load them before rill_script_config_read(): their options are keys of the table. */
 RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
-RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
+RILL_API void rill_script_config_free(rill_script_config *config); /* freeing NULL does nothing */
 
 /* Create the configuration of grid point `index`, 0 <= index < sweep_points, without a sweep. Returns as rill_script_config_read(). */
 RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
