@@ -174,7 +174,7 @@ class Bench:
         with open(os.path.join(self.args.build, "meson-info/intro-tests.json"), encoding="utf-8") as file:
             known = {one["name"]: one for one in json.load(file)}
         for name in names:
-            if name not in known:  # # the stand-in has golden files for some groups only
+            if name not in known:  # the stand-in has golden files for some groups only
                 self.keep(name, "left out" if self.args.device == "cuda-host" else "FAILED: not in the build", 0, "")
         with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
             for future in [pool.submit(self.test, name, known[name], time.monotonic() + limit) for name in names
@@ -222,7 +222,7 @@ class Bench:
     # --- models and inputs ----------------------------------------------------------------------------------------------------
 
     def directories(self, model):
-        """Written once; None: no time was left."""
+        """Written once; empty: a model could not be made, and the table says so."""
         if model in SHIPPED:
             return [f"examples/models/{SHIPPED[model]}"]
         arguments, words, count = SIZES[model]
@@ -231,9 +231,12 @@ class Bench:
         for seed in range(1, count + 1):
             directory = os.path.join(self.work, f"{model.split()[0]}-{seed}")
             if not os.path.exists(os.path.join(directory, "ready")):
-                code, _ = self.run([sys.executable, "tools/random_mt.py", directory, "--words", str(words), "--seed", str(seed), *arguments,
-                                    *(TINY if self.args.tiny else [])], 90)
+                began = time.monotonic()
+                code, text = self.run([sys.executable, "tools/random_mt.py", directory, "--words", str(words), "--seed", str(seed),
+                                       *arguments, *(TINY if self.args.tiny else [])], 90)
                 if code != 0:
+                    why = "no time" if code is None else "FAILED: " + (text.strip().splitlines() or ["no message"])[-1]
+                    self.keep(f"a model: {model}", why, time.monotonic() - began, text)
                     return []
                 open(os.path.join(directory, "ready"), "w", encoding="utf-8").close()
             found.append(directory)
@@ -276,9 +279,11 @@ class Bench:
             return
         began = time.monotonic()
         where = [a for directory in self.directories(model) for a in ("-m", directory)]
+        if not where:
+            return
         lines = (2 if self.args.tiny else 4) * max(rows // k, 1)
         path, results = self.inputs(model, lines), os.path.join(self.work, "told.json")
-        tokens = self.tokens(model, kind, path, where, lines) if where and self.left() > 2 else 0
+        tokens = self.tokens(model, kind, path, where, lines) if self.left() > 2 else 0
         if os.path.exists(results):
             os.remove(results)
         code, text = self.run([self.rill, "bench", *where, "-i", path, *self.options(model, kind, k), "--methods",
@@ -309,6 +314,8 @@ class Bench:
 
     def peer_of(self, model, kind, beam):
         where = self.directories(model)
+        if not where:
+            return
         words = 500 if self.args.tiny else SIZES[model][1]
         rows = ["10", "20"] if self.args.tiny else ["1280", "5120", "20480"]
         device = "cpu" if self.args.device == "cuda-host" else self.args.device

@@ -1,8 +1,6 @@
-/* Declarations for all files of the command, with the C headers that nearly every file uses. The command uses only public headers of
- * librill, librill-script and jansson.
+/* Common declarations of the command.
  *
- * The command uses the public headers of librill and librill-script, jansson, and a few headers of ../domains/common and ../domains/text.
- * A failing function prints its message before it returns the exit code, so callers write `if ((code = step()) != CLI_OK) goto done;`. */
+ * A function that returns an exit code other than CLI_OK has printed a message. */
 #pragma once
 
 #include <inttypes.h>
@@ -41,8 +39,8 @@ int cli_fail_memory(const char *what);
 /* Flush stdout. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
 
-/* Grow an array of elements of `size` bytes to at least `need`. block: address of the pointer to malloc() memory. Returns 0 if out of
- * memory, with nothing changed. */
+/* Grow an array to at least `need` elements of `size` bytes. block: address of a pointer to malloc() memory. Returns 0 if out of memory,
+ * with nothing changed. */
 int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
 
 /* Return the seconds of a monotonic clock. */
@@ -69,26 +67,24 @@ static inline void cli_unlock(pthread_mutex_t *const *mutex)
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-/* Escape control characters in outside text before a terminal shows it. Tab and newline stay; other control characters become "\x1b", C1
- * controls in UTF-8 "\u009b", their single bytes "\x9b". Standard error is always escaped, results and tables only on a terminal. */
+/* Escape control characters before a terminal shows them: "\x1b", "\u009b"; tab and newline stay. Standard error is always escaped,
+ * results only on a terminal. */
 
 enum { CLI_TERMINAL_CHUNK = 256 };
 
-/* Escape the next part of *text, before `end`, into `out`, and advance *text. Returns bytes in `out`, at least 1 while text is left. */
+/* Escape the next part of *text into `out`, and advance *text. Returns the bytes in `out`, at least 1 while text is left. */
 size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK]);
 
 /* Write a text, escaped. */
 void cli_terminal_write(FILE *to, const char *text, size_t length);
 
-/* printf() and fprintf() that escape on a terminal and on standard error. Return the length of the unescaped text, or -1 after an
- * error. */
+/* printf() and fprintf() that escape on a terminal and on standard error. Return the unescaped length, or -1. */
 int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define cli_print(...) cli_print_to(stdout, __VA_ARGS__)
 
 /* --- the progress line ------------------------------------------------------------------------------------------------- */
 
-/* A progress line on a terminal: inputs done, fraction, inputs per second, time left; drawn at most ten times a second. The fraction is
- * the part of a regular file read so far, corrected for unfinished inputs. */
+/* Progress line on a terminal: inputs done, fraction of the file, inputs per second, time left. Drawn at most ten times a second. */
 
 typedef struct cli_progress {
     int is_on;
@@ -140,15 +136,13 @@ int cli_file_is_folder(const char *path);
 /* Whether two paths name the same existing file. */
 int cli_file_same(const char *a, const char *b);
 
-/* Refuse output files that are also an input or another output under any name, and two outputs on standard output. A file may be read
- * twice, and a device written twice. Call before opening any file for writing.
- *   CLI_OK, or CLI_FAILED after a message */
+/* Refuse output files that are also an input or another output, under any name. Call before opening any file for writing. */
 int cli_files_check(const cli_file *files);
 
 /* --- interruption ------------------------------------------------------------------------------------------------------ */
 
-/* Graceful interruption by SIGINT, SIGTERM or SIGHUP. The first signal lets the command write finished results. A second one of the same
- * kind ends the process, as do a first without cli_interrupt_catch(), SIGQUIT and SIGXCPU. Unfinished files are always deleted. */
+/* Graceful interruption: the first SIGINT, SIGTERM or SIGHUP lets the command write finished results; a second ends the process.
+ * Unfinished files are always deleted. */
 
 struct rill_workers;
 
@@ -166,6 +160,5 @@ int cli_interrupt_take_hup(void);
 int cli_interrupted(void); /* the signal that came, or 0; always 0 before cli_interrupt_catch() */
 /* Return a descriptor that becomes readable when a signal comes. Before cli_interrupt_catch() it is -1, which poll() ignores. */
 int cli_interrupt_descriptor(void);
-/* End the process with the signal that came, after everything is written. The parent process sees the signal, and a shell ends its
- * loop. */
+/* End the process with the signal that came, so that the parent sees it and a shell ends its loop. */
 void cli_interrupt_die(void);

@@ -72,8 +72,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Wait until the descriptor is readable or its pipe is closed. Negative `seconds`: no limit. Returns 1, 0 after `seconds`, or -1 after
- * an interrupting signal or an error with errno. */
+/* Wait until the descriptor is readable or its pipe closed. Negative `seconds`: no limit. Returns 1; 0 on timeout; -1 on a signal or
+ * error (errno). */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},
@@ -144,7 +144,7 @@ static rill_status read_more(cli_input *input, int may_block)
     return status;
 }
 
-/* Skip a byte order mark at the beginning of the input. If only a part of it has been read, wait for the rest. */
+/* Skip a byte order mark at the beginning of the input. Waits for the rest of a partial one. */
 static void skip_byte_order_mark(cli_input *input)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -215,7 +215,7 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
     return cli_exit_code(ctx, cli_lines_split(&both, ctx, path, first, second));
 }
 
-/* --- several files, or a part of them ---------------------------------------------------------------------------------- */
+/* --- input files and shards -------------------------------------------------------------------------------------------- */
 
 enum { CLI_SHARDS_MAX = 1000000 };
 
@@ -241,7 +241,7 @@ static int64_t part_end(int64_t bytes, int64_t part, int64_t n_parts)
     return bytes / n_parts * part + bytes % n_parts * part / n_parts;
 }
 
-/* Count the lines that end within the first `bytes` bytes of the open file. *is_line_end: whether the last of these bytes ends a line. */
+/* Count the lines that end within the file's first `bytes` bytes. *is_line_end: whether the last byte ends a line. */
 static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, int *is_line_end)
 {
     char *data = malloc(CHUNK);
@@ -266,7 +266,7 @@ static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, 
     return CLI_OK;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- opening input files ------------------------------------------------------------------------------------------ */
 
 static const char *file_path(const cli_input_files *s, int i)
 {
@@ -370,7 +370,7 @@ void cli_input_files_close(cli_input_files *s)
     s->first_lines = NULL;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading input files ------------------------------------------------------------------------------------------ */
 
 static int is_past_part(const cli_input_files *s)
 {
@@ -405,7 +405,7 @@ const char *cli_input_files_place(const cli_input_files *s, int64_t id, char out
     return out;
 }
 
-/* --- actions ----------------------------------------------------------------------------------------------------------- */
+/* --- lists of actions -------------------------------------------------------------------------------------------------- */
 
 static rill_status reserve_actions(cli_actions *list, rill_context *ctx, size_t more)
 {

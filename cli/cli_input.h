@@ -1,7 +1,6 @@
-/* Read lines from a file, a pipe or a terminal, in the form that rill_run() needs.
+/* Reads lines from a file, pipe or terminal, for rill_run().
  *
- * A line ends with "\n", "\r\n" or the end of the file; NUL bytes are errors. While the engine has work, the reader returns RILL_AGAIN
- * instead of waiting. Otherwise it waits for data, and up to two milliseconds for more, to fill a batch. */
+ * Lines end with "\n" or "\r\n"; NUL bytes are errors. While the engine has work, the reader does not wait for data (RILL_AGAIN). */
 #pragma once
 
 #include "cli.h"
@@ -28,7 +27,7 @@ typedef struct cli_input {
     double deadline; /* cli_now() time until which an empty pipe is polled, before RILL_AGAIN is returned */
 } cli_input;
 
-/* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. CLI_OK or CLI_FAILED after a message. */
+/* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. */
 int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
 /* As cli_input_open(), but without printing a message, for use during a run. RILL_OK · a negative status, with the error in `ctx` */
@@ -37,31 +36,28 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
 
-/* Call take(user, ...) for each line while it returns CLI_OK. is_bad: the line has a NUL byte; `line` is a message. Returns the last
- * code, or CLI_FAILED after a message if reading fails. */
+/* Call take(user, ...) for each line while it returns CLI_OK. is_bad: the line has a NUL byte, and `line` is a message. */
 int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, size_t length, int is_bad), void *user);
 
 /* Close the file and free the buffer; accepts a zeroed input. */
 void cli_input_close(cli_input *input);
 
-/* Read all lines of `path` ("-" is standard input). The caller frees them, even after an error. CLI_OK, or CLI_FAILED after a message with
- * the number of the bad line. */
+/* Read all lines of `path` ("-" is standard input). The caller frees them, even after an error. */
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
 
-/* Read the two tab-separated columns of `path`. The caller frees both, even after an error. CLI_OK, or CLI_FAILED after a message. */
+/* Read the two tab-separated columns of `path`. The caller frees both, even after an error. */
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path);
 
-/* --- several files, or a part of them ---------------------------------------------------------------------------------- */
+/* --- input files and shards -------------------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of files in order, or one shard of them. Shard I of N has the lines whose first byte is in the I-th of N
- * equal ranges of bytes. Outputs of the shards, joined in order, are the output of the whole. Line numbers and ids refer to the whole
- * input. Shards need regular files. */
+/* Input of a run: the lines of files in order, or shard I of N: lines that begin in the I-th of N equal byte ranges.
+ * Line numbers and ids count from the start of the whole input. Shards need regular files. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */
 } cli_shard;
 
-/* Parse the option's value "I/N", shard I of N. CLI_OK, or CLI_FAILED after a message. */
+/* Parse the option's value "I/N", shard I of N. */
 int cli_shard_read(const char *text, cli_shard *out);
 
 enum { CLI_PLACE_MAX = 512 };
@@ -77,15 +73,14 @@ typedef struct cli_input_files {
     rill_context *ctx;
     const char *const *path; /* [n] paths of the files, borrowed */
     int n, file_index;
-    /* [n] index of each file's first line, from the shard's first line; negative: minus the lines before the shard in its first file */
+    /* [n] index of each file's first line, counted from the shard's first line; negative for a file that begins before the shard */
     int64_t *first_lines;
     int64_t file_offset;          /* byte offset of the current file in the whole input */
     int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
 } cli_input_files;
 
-/* Open files. "-" or n = 0: standard input. All are checked before the first is read.
- *   path: [n], borrowed until cli_input_files_close()
- *   CLI_OK, or CLI_FAILED after a message */
+/* Open and check files. "-" or n = 0: standard input.
+ *   path: [n], borrowed until cli_input_files_close() */
 int cli_input_files_open(cli_input_files *source, rill_context *ctx, const char *const *path, int n,
                          const cli_shard *shard);
 
@@ -106,7 +101,7 @@ static inline rill_status cli_refuse_input(rill_request *request, const char *me
     return RILL_ERR_INPUT;
 }
 
-/* --- actions ----------------------------------------------------------------------------------------------------------- */
+/* --- lists of actions -------------------------------------------------------------------------------------------------- */
 
 /* A growing array of actions. Zero-initialise it; its memory is freed with free(). */
 typedef struct cli_actions {
@@ -117,7 +112,7 @@ typedef struct cli_actions {
 /* Append an action. RILL_OK · RILL_ERR_MEMORY */
 rill_status cli_actions_add(cli_actions *list, rill_context *ctx, int32_t action);
 
-/* Append the actions of a text, or of ids separated by spaces if `has_ids` is set.
+/* Append the actions of a text, or of space-separated ids if `has_ids`.
  *   RILL_OK · RILL_ERR_INPUT (not a text or an id of the model) · RILL_ERR_MEMORY */
 rill_status cli_actions_read(cli_actions *list, const rill_model *model, rill_context *ctx, int has_ids,
                              rill_slice text);
@@ -131,10 +126,11 @@ enum { CLI_NBEST_FIELDS = 8 };
 /* A parsed line. Its fields point into the line's text. */
 typedef struct cli_nbest {
     int64_t id;
-    int n;                              /* number of fields, including ID and OUTPUT: at least 2 */
-    rill_slice field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
-    rill_slice kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
-    int truncated;                      /* 1: a field of the line marks the output as truncated */
+    int n; /* number of fields, including ID and OUTPUT: at least 2 */
+    /* fields of the line; if there are more, the last element is the line's last field */
+    rill_slice field[CLI_NBEST_FIELDS];
+    rill_slice kept; /* " ||| ..." columns after OUTPUT; empty if there are none */
+    int truncated;   /* 1: a field of the line marks the output as truncated */
 } cli_nbest;
 
 /* Parse an id of at most 18 digits and the separator `bar`. Returns their length in bytes, or 0. */

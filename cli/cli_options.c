@@ -122,16 +122,15 @@ static int is_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* Whether an option's value is missing. A value may begin with a dash, as "-1". --n-best and --normalize need no value in Marian, so
- * there an option instead of a value means that the value is missing. */
+/* Whether an option's value is missing. Values may begin with a dash ("-1"), but not those of --n-best and --normalize: in Marian these
+ * are switches. */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
     return !strncmp(next, "--", 2) || (is_marian && is_option(next));
 }
 
-/* Report an option without its value. For --n-best and --normalize the message says how Marian's option differs. name: as the user wrote
- * it. */
+/* Report an option without value, and for --n-best and --normalize, how Marian's differ. name: as the user wrote it. */
 static int fail_no_value(const cli_option *option, const char *name, int length)
 {
     const char *hint = !strcmp(option->name, "n-best")                ? " (in Marian it is a switch)"
@@ -389,7 +388,7 @@ static int is_stray_value(const parser *p, const char *last, const char *word)
     return option && is_optional(option) && !cli_file_exists(word);
 }
 
-/* Handle a positional argument. In the first pass it may be the value of an option of a plugin that is not loaded yet. */
+/* Handle a positional argument. In the first pass it may be the value of a plugin's option. */
 static int take_argument(const parser *p, const char *last, const char *word)
 {
     const cli_command *command = p->command;
@@ -435,7 +434,7 @@ int cli_parse(const cli_command *command, void *self, const cli_option_rows *row
     return *helped == HELP_SHORT && command->main_options ? print_short_help(&p) : print_help(&p);
 }
 
-/* --- rows of the library's tables -------------------------------------------------------------------------------------- */
+/* --- options of the library -------------------------------------------------------------------------------------------- */
 
 /* The first alias of one letter; 0: the option has none. */
 static char row_letter(const rill_option *row)
@@ -446,8 +445,7 @@ static char row_letter(const rill_option *row)
     return 0;
 }
 
-/* Append an option and the table's final row. domain: the domain of the option, or NULL. If another domain's option has this name, its
- * row stays. */
+/* Append an option and the table's final row. domain: the option's domain, or NULL. The first option of a name wins. */
 static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
 {
     cli_option *table = rows->table[group];

@@ -1,7 +1,7 @@
-/* Commands as tables, and a parser of their command lines.
+/* Commands as tables, and a parser of command lines.
  *
- * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--" before arguments with a dash. "_" equals "-"
- * in names. Names cannot be abbreviated, so that new options never change a meaning. */
+ * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc, and "--". In names "_" equals "-". Names cannot be abbreviated.
+ */
 #pragma once
 
 #include "cli.h"
@@ -17,15 +17,14 @@ typedef enum cli_member {
     CLI_SIZE
 } cli_member; /* CLI_SIZE: the member is an int64_t, and the value a number of bytes */
 
-/* A function that takes an option's value, which is "" for a switch. Returns CLI_OK, or another exit code after a message. */
+/* A function that takes an option's value, which is "" for a switch. Returns an exit code. */
 struct cli_option;
 typedef int (*cli_take_fn)(void *command, const struct cli_option *option, const char *value);
 
 typedef struct cli_option {
     const char *name; /* name without dashes; NULL ends a table */
     char letter;      /* short form, such as 'k' for -k; 0: none */
-    /* name of the value in help texts: one letter for a number, SIZE for bytes. NULL or "": a switch; "[=NAME]": an optional value after
-     * "=" */
+    /* value name in help: one letter for a number, SIZE for bytes. NULL or "": a switch; "[=NAME]": optional value after "=" */
     const char *argument;
     const char *help;
     /* offset, in the command's struct, of the member that receives the value; a switch sets an int to 1 */
@@ -39,14 +38,13 @@ typedef struct cli_option {
     const char *aliases;
     /* hint what to use instead: the parser knows the name and refuses it; NULL: a normal option */
     const char *refused;
-    int is_repeatable; /* may be set to several values; otherwise a second, different value is refused */
+    int is_repeatable; /* 1: the option may be repeated with different values; 0: a second value is refused */
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
 } cli_option;
 
 int cli_option_is_switch(const cli_option *option);
 
-/* Options from the library's tables (rill/option.h), for every command with a search: options of domains, search settings, heuristics,
- * scorers and schedulers, and outputs. */
+/* Options from the library's tables (rill/option.h), for every command with a search. */
 typedef enum cli_row_group {
     CLI_ROWS_DOMAINS = 1,
     CLI_ROWS_SEARCH,
@@ -64,8 +62,7 @@ typedef struct cli_option_rows {
 } cli_option_rows;
 
 /* Fill the tables from everything registered so far; call again after loading plugins.
- *   take: receives the values of these options; hidden: a setting for which the command has its own option, or NULL
- *   CLI_OK or CLI_FAILED after a message */
+ *   take: receives the values; hidden: a setting that the command replaces by its own option, or NULL */
 int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_take_fn take, const char *hidden);
 void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
 
@@ -81,15 +78,14 @@ typedef struct cli_group {
     {"Heuristics, scorers and schedulers", .rows = CLI_ROWS_CHAINS}
 /* clang-format on */
 
-/* One command. Its struct begins with a cli_session (session.h). */
+/* A command. Its struct begins with a cli_session (session.h). */
 typedef struct cli_command {
     const char *name, *summary; /* a line of `rill --help` */
     const char *usage;          /* text of --help after "Usage: ", one or more lines */
     cli_group groups[CLI_GROUPS_MAX];
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
     const char *hidden;       /* a setting that is no option of this command; NULL: none */
-    /* The positional argument: a name and a member's offset, or a function that takes each argument and returns an exit code. Neither:
-     * no arguments. */
+    /* positional argument: name and member offset, or a function called per argument; neither: no arguments */
     const char *argument;
     size_t argument_member;
     int (*take_argument)(void *command, const char *value);
@@ -105,17 +101,15 @@ typedef struct cli_command {
 extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,
     cli_score, cli_serve, cli_trace_command, cli_trie, cli_tune;
 
-/* The help text of a command, cli/help/COMMAND.txt: the description, and after a line "%%" the end of --help with exit codes and
- * examples. Both are empty for a command without a file. */
+/* Find the help text of a command in cli/help/COMMAND.txt: the description, and after "%%" the end of --help. Both empty without a file. */
 void cli_help_find(const char *command, rill_slice *about, rill_slice *end);
 
-/* Refuse a domain's option that has the name of an option of the command, since it could not be set. CLI_OK or CLI_FAILED. */
+/* Refuse a domain's option that has the name of an option of the command, since it could not be set. */
 int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);
 
 /* Parse argv[1..argc).
  *   self: the command's struct; rows: the library's options, or NULL
- *   helped: set if help was printed and the command should end. NULL: a first pass, which ignores --help and unknown options
- *   CLI_OK, or another exit code after a message */
+ *   helped: set if help was printed and the command should end. NULL: a first pass that ignores --help and unknown options */
 int cli_parse(const cli_command *command, void *self, const cli_option_rows *rows, int argc, char **argv, int *helped);
 
 /* Print `text` on stdout, wrapped between columns `indent` and 78. The cursor is in column `column`. */

@@ -9,8 +9,7 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-/* Resolve the path of a report. NULL: write in place, because the file is not regular, or because renaming would break hard links or
- * change the owner. */
+/* Resolve the path of a report. NULL: write in place; renaming would replace a device, break hard links or change the owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
@@ -233,7 +232,7 @@ void cli_output_text(cli_output *output, const char *text, size_t length, cli_ou
     cli_output_write(output, text + from, length - from);
 }
 
-/* --- files that must differ -------------------------------------------------------------------------------------------- */
+/* --- checks that files differ ------------------------------------------------------------------------------------------ */
 
 /* Existing files are compared by device and inode, others by directory and name. */
 typedef struct identity {

@@ -1,7 +1,6 @@
-/* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
+/* A buffered file writer, and two formats of results: plain lines and Moses n-best lists.
  *
- * Results, traces and tables are written directly. Reports are written to a temporary file NAME.PROCESS.partial and renamed when closed,
- * so that an error keeps the old file. The first error ends all writing; cli_output_close() prints its message once. */
+ * A report replaces the old file only when it is complete. cli_output_close() prints the message of the first error. */
 #pragma once
 
 #include <jansson.h>
@@ -17,7 +16,7 @@ typedef struct cli_output {
     int error; /* errno of the first failed write; 0: none failed */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
-    char *final_path, *partial_path; /* for a report: its path, and the path of its temporary file */
+    char *final_path, *partial_path; /* of a report: path, and path of its temporary file */
     int is_begun;                    /* 1: some bytes were written; 0: no report is created */
     size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;
@@ -26,7 +25,7 @@ typedef struct cli_output {
 
 typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
 
-/* Create `path`; NULL or "-": standard output. Refuses a file that `ctx` has opened for reading. CLI_OK or CLI_FAILED after a message. */
+/* Create `path`; NULL or "-": standard output. Refuses a file that `ctx` has opened for reading. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
 /* After an error, now or in an earlier call, nothing is written. A terminal shows control characters in escaped form (message.c). */
@@ -52,14 +51,13 @@ int cli_output_close(cli_output *output);
 void cli_output_discard(cli_output *output);
 
 typedef enum cli_output_format {
-    CLI_FORMAT_PLAIN,    /* one line per input: the best output, or an empty line */
+    CLI_FORMAT_PLAIN,    /* best output of each input per line; an empty line if none */
     CLI_FORMAT_NUMBERED, /* "ID<TAB>OUTPUT", for results in order of completion */
     /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE" per output. Extra fields follow OUTPUT; " truncated= 1" follows N. */
     CLI_FORMAT_NBEST,
 } cli_output_format;
 
-/* What is written of each output, as requested by options or a run file (rill_output_table()). Extra fields follow the text, each after
- * " ||| ". */
+/* What is written of each output (rill_output_table()). Extra fields follow the text, each after " ||| ". */
 typedef struct cli_form {
     cli_output_format format;
     int32_t n_fields;     /* number of extra fields that each output has (rill_engine_setup.fields) */
@@ -80,8 +78,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Set the form except its format, and request extra fields. The search config's setup then points into the form. CLI_OK or CLI_FAILED
- * after a message. */
+/* Set the form except its format, and request extra fields; the search config's setup then points into the form. */
 int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
@@ -110,8 +107,8 @@ void cli_pretty_end(cli_pretty *pretty);
  *   {"outputs": [{"text", "score", "path_score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...],
  *    "error": {"code", "message"}}
  *
- * Optional members: "certified": true for outputs proved optimal, "ids", "tokens": [{"text", "id", "logprob"}], and fields of
- * rill_engine_setup. "error" exists only after a failure. Infinite numbers are null. */
+ * Optional: "certified": true, "ids", "tokens": [{"text", "id", "logprob"}], fields of rill_engine_setup, "error". Infinite numbers are
+ * null. */
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);

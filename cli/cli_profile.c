@@ -2,7 +2,7 @@
 
 #include "report.h"
 
-/* --- collecting --------------------------------------------------------------------------------------------------- */
+/* --- collecting the profile --------------------------------------------------------------------------------------- */
 
 /* Add an operation's counters to its entry, or append an entry. Returns 0 if out of memory, else 1. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
@@ -60,7 +60,7 @@ void cli_profile_end(cli_profile *p)
     *p = (cli_profile){0};
 }
 
-/* --- printing ----------------------------------------------------------------------------------------------------- */
+/* --- printing the profile ----------------------------------------------------------------------------------------- */
 
 /* Return an amount (operations or bytes) per second, in billions. */
 static double rate(double amount, double seconds)

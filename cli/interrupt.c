@@ -1,5 +1,5 @@
-/* Graceful interruption; see cli.h. The signal handler runs only in the main thread, whose data it uses. It also writes a byte to a pipe
- * that every wait polls, because a signal just before a wait would not end it. */
+/* Graceful interruption; see cli.h. The signal handler also writes to a pipe that all waits poll: a signal just before a wait would not
+ * end it. */
 #include "cli.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 /* The state that the signal handlers use. */
 static volatile sig_atomic_t stop_is_graceful, interrupted, is_line_drawn, hup_reloads, hung_up,
     signal_came[N_STOP_SIGNALS];
-static double signal_time[N_STOP_SIGNALS]; /* when each came first; of the main thread */
+static double signal_time[N_STOP_SIGNALS]; /* when each signal first came */
 static const char *volatile unfinished_files[MAX_UNFINISHED_FILES];
 static rill_workers *volatile running_workers;
 static int wake_pipe[2] = {-1, -1};

@@ -1,5 +1,4 @@
-/* Inputs in TSV rows and JSON objects; see record.h. A result's members are inserted before the input's closing brace, so numbers keep
- * their digits. */
+/* Inputs in TSV rows and JSON objects; see record.h. Results are inserted before the closing brace, so the input's text is unchanged. */
 #include "record.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@ typedef struct cli_record {
 
 enum { MAX_COLUMNS = 10000 };
 
-/* --- storing ------------------------------------------------------------------------------------------------------ */
+/* --- storing records ---------------------------------------------------------------------------------------------- */
 
 int cli_records_column(const char *text)
 {
@@ -66,7 +65,7 @@ void cli_records_end(cli_records *r)
     rill_text_clear(&r->options);
 }
 
-/* --- parsing ------------------------------------------------------------------------------------------------------ */
+/* --- parsing records ---------------------------------------------------------------------------------------------- */
 
 /* Members that cli_result_json() writes, so that an input cannot have them. */
 static const char *const RESULT_KEYS[] = {"outputs", "warnings", "error"};
@@ -285,7 +284,7 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
     return kept < 0 ? kept : take_column(r, request);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- writing rows of TSV ------------------------------------------------------------------------------------------ */
 
 /* Write a text as one column, whatever characters it has. */
 static void put_cell(cli_output *out, const char *text, size_t length)
@@ -321,7 +320,7 @@ static void put_rows(cli_output *out, const cli_form *form, const cli_record *re
         put_row(out, form, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
 }
 
-/* --- objects ------------------------------------------------------------------------------------------------------ */
+/* --- writing JSON objects ----------------------------------------------------------------------------------------- */
 
 static void put_object(const cli_records *r, cli_output *out, const cli_form *form, const cli_record *record,
                        const rill_result *result)

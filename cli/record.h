@@ -1,5 +1,4 @@
-/* Structured input lines: tab-separated rows, or JSON objects. The line is stored unchanged; the result becomes new columns or members
- * at its end. */
+/* Structured input lines: TSV rows or JSON objects. Results become new columns or members at the line's end. */
 #pragma once
 
 #include "cli_input.h"
@@ -31,24 +30,23 @@ typedef struct cli_records {
 /* Parse a column number, counted from 1. Returns 0 if it is not valid. */
 int cli_records_column(const char *text);
 
-/* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. CLI_OK, or CLI_FAILED after a message. */
+/* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
-/* Read a JSON object of options into a search config based on `run`; domain options are appended to `input_options`.
- *   gives_way: a contradictory option of `run` refuses the object (0) or is replaced (1)
+/* Read a JSON object of options into a search config based on `run`. Domain options are appended to `input_options`.
+ *   gives_way: 1: the object overrides options of `run`; 0: contradictions are refused
  *   *source, *out: freed by the caller, also after an error; NULL before
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,
                                 int gives_way, const json_t *object, rill_text *input_options,
                                 rill_option_source **source, rill_search_config **out);
 
-/* Extract a request's text, valid until the next call, from its line, read with `status`. Sets settings, domain options, and
- * request->user for cli_records_write().
+/* Parse a line, read with `status`, into a request: text, settings, domain options, and `user` for cli_records_write(). The text is valid
+ * until the next call.
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 
-/* Return a member of the result's input object that is probably a misplaced option, once per run; NULL: none. *why: the reason, in
- * static memory. */
+/* Return a member of the input object that is probably a misplaced option, once per run; NULL: none. *why: static text. */
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
 /* Write a result with the rest of its line, and free the stored line. Numbered formats begin rows with the number. */
@@ -73,7 +71,7 @@ typedef struct cli_constraints {
 /* Add scorers to the search config: those that a line of constraints may name. */
 rill_status cli_constraints_add_scorers(rill_search_config *search_config);
 
-/* Open the file, skip its first `skip` lines, and add the scorers. CLI_OK or CLI_FAILED after a message. */
+/* Open the file, skip its first `skip` lines, and add the scorers. */
 int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
                          rill_search_config *search_config);
 void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */

@@ -1,5 +1,4 @@
-/* The summary line, and the JSON of --stats with the options in effect and the hardware. Every member of rill_stats appears under its
- * name. */
+/* The summary line, and the JSON of --stats: all counters of rill_stats, the options in effect, the hardware. */
 #include "report.h"
 
 #include <math.h>
@@ -302,7 +301,7 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
 
 /* --- hardware ---------------------------------------------------------------------------------------------------------- */
 
-/* On Linux, /proc/cpuinfo has the processor's name as "model name", if at all. */
+/* Read the processor's name from /proc/cpuinfo ("model name"). */
 static int read_name(rill_context *ctx, char *name, size_t size)
 {
     static const char key[] = "model name\t: ";

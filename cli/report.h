@@ -18,7 +18,7 @@ typedef struct cli_profile {
 /* Let the engines of these workers count operations. RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers);
 
-/* Add the workers' counters to the profile. The first call measures the machine's limits. Names are borrowed from the model.
+/* Add the workers' counters to the profile. The first call measures peak performance. Names are borrowed from the model.
  *   RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_profile_take(cli_profile *profile, rill_context *ctx, rill_workers *workers);
 
@@ -44,13 +44,14 @@ void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result);
 
 typedef struct cli_report {
     rill_stats stats;
-    const rill_settings *settings;           /* settings as resolved by the engine */
-    const rill_search_config *search_config; /* has the names of heuristics, scorers and scheduler */
-    const cli_session *session;              /* the session, for the model, threads and workers */
-    double read_seconds, write_seconds;      /* seconds in the reader, including waits, and in the writer */
-    double wall_seconds;                     /* seconds from the beginning of the run to its end */
-    const cli_profile *profile;              /* profile of the model's operations; NULL: --profile is not set */
-    const cli_shortfalls *shortfalls;        /* counts over the written results; NULL: no results were written */
+    const rill_settings *settings; /* settings as resolved by the engine */
+    /* search configuration, with the names of heuristics, scorers and scheduler */
+    const rill_search_config *search_config;
+    const cli_session *session;         /* the session, for the model, threads and workers */
+    double read_seconds, write_seconds; /* seconds in the reader, including waits, and in the writer */
+    double wall_seconds;                /* seconds from the beginning of the run to its end */
+    const cli_profile *profile;         /* profile of the model's operations; NULL: --profile is not set */
+    const cli_shortfalls *shortfalls;   /* counts over the written results; NULL: no results were written */
 } cli_report;
 
 /* A member of rill_seconds, for reports. cli_stages has all members but the total, in the order of reports. */
@@ -79,7 +80,7 @@ void cli_report_warn(const cli_report *report, int summary);
 /* The object of --stats: a new reference, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
 
-/* Write `value` and a newline. Takes the reference to `value`; NULL means out of memory. CLI_OK or CLI_FAILED after a message. */
+/* Write `value` and a newline. Takes the reference to `value`; NULL means out of memory. */
 int cli_json_write(cli_output *output, json_t *value);
 
 /* Whether --json writes to standard output and so replaces the table. `path`: its file, or NULL. */
@@ -89,7 +90,7 @@ int cli_json_replaces_table(const char *path);
 
 /* The options that are in effect, for reports: `rill info`, --stats, traces and GET /v1/models. */
 
-/* Whether a resolved setting affects the search: it is not the default, its part of the search is on, or it is the method. */
+/* Whether a resolved setting affects the search. */
 int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, const rill_option *row);
 
 /* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */

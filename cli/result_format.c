@@ -4,7 +4,7 @@
 
 #include "report.h"
 
-/* --- lines ------------------------------------------------------------------------------------------------------------- */
+/* --- results as lines -------------------------------------------------------------------------------------------------- */
 
 static void write_extras(cli_output *output, const cli_form *form, const rill_output *o)
 {
@@ -53,7 +53,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
     cli_output_write(output, "\n", 1);
 }
 
-/* --- forms ------------------------------------------------------------------------------------------------------------- */
+/* --- output formats ---------------------------------------------------------------------------------------------------- */
 
 const char *cli_session_option(const cli_session *session, const char *name)
 {
@@ -86,8 +86,7 @@ int cli_form_request(cli_form *form, const cli_session *session, rill_search_con
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
-/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree or memory is short; the caller then writes the plain
- * line. */
+/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree, or out of memory; write the plain line then. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)
 {
     rill_text_reset(&pretty->text);
@@ -122,7 +121,7 @@ void cli_pretty_end(cli_pretty *pretty)
     rill_text_clear(&pretty->text);
 }
 
-/* --- JSON -------------------------------------------------------------------------------------------------------------- */
+/* --- results as JSON --------------------------------------------------------------------------------------------------- */
 
 json_t *cli_json_text(const char *text, size_t length)
 {

@@ -1,7 +1,6 @@
 /* rill: find the subcommand and call it.
  *
- * Exit codes: 0 success; 1 wrong usage or failure; 2 some inputs failed; 130, 143 or 129 after Ctrl-C, kill or a closed terminal; 141
- * without a message if the reader closed the output. */
+ * Exit codes: 0 success; 1 wrong usage or failure; 2 some inputs failed; 128 + n after signal n; 141 if the reader closed the output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -109,8 +108,8 @@ static int help_about(int argc, char **argv)
     return run(command, 2, arguments);
 }
 
-/* Open closed standard streams on /dev/null, so that no later file gets their numbers. Input is opened for writing and output for
- * reading: using them fails visibly. */
+/* Open closed standard streams on /dev/null, so that no other file gets their numbers. Input is opened for writing, output for reading:
+ * using them fails visibly. */
 static int open_standard_streams(void)
 {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};

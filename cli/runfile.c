@@ -78,7 +78,7 @@ rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_conte
     return file->is_sweep ? RILL_OK : read_for_worker(file, worker, ctx);
 }
 
-/* --- permissions -------------------------------------------------------------------------------------------------- */
+/* --- what a run file may do --------------------------------------------------------------------------------------- */
 
 static int refuse_script(const cli_runfile *file, const char *key, const char *what, const char *path,
                          const char *option)
@@ -152,7 +152,7 @@ static int load_plugin(cli_runfile *file, int32_t i)
     return cli_session_load_plugin(file->session, path);
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------ */
+/* --- loading a run file ------------------------------------------------------------------------------------------- */
 
 int cli_runfile_load(cli_runfile *file, cli_session *session)
 {

@@ -123,7 +123,7 @@ const cli_option cli_naming_options[] = {
     {.name = NULL},
 };
 
-/* --- plugins ------------------------------------------------------------------------------------------------------ */
+/* --- command line and plugins ------------------------------------------------------------------------------------- */
 
 int cli_session_parse(cli_session *session, int argc, char **argv, int *helped)
 {
@@ -189,7 +189,7 @@ int cli_session_load_plugin(cli_session *session, const char *path)
     return CLI_OK;
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages of the library -------------------------------------------------------------------------------------- */
 
 /* Print the output of scripts on standard error: standard output is for results. */
 static void print_line(void *user, const char *line)
@@ -332,8 +332,7 @@ static const char *find_device(const cli_session *session)
     return name;
 }
 
-/* Number of workers. Default: 1, or one per processor if the input is large and nothing prevents it. 0: one per device other than the
- * CPU. May resolve the device `auto` and store it in the session. */
+/* Number of workers: 1, or one per processor for a large input; 0: one per GPU. Resolves the device `auto`. */
 static int count_workers(cli_session *session, const rill_domain *domain)
 {
     if (session->workers) return session->workers;
@@ -346,7 +345,7 @@ static int count_workers(cli_session *session, const rill_domain *domain)
             "device: a script's functions use one worker and the first device: with --workers N each worker loads "
             "the script");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
-    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store the data that it gets. */
+    /* One worker with --threads, and with scripts, since a script may count or print. */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
     if (!domain || !rill_domain_has_runners(domain)) return 1;
     if (is_auto) device->value = find_device(session);
@@ -403,7 +402,7 @@ void cli_session_end(cli_session *session)
     session->ctx = NULL;
 }
 
-/* --- workers ----------------------------------------------------------------------------------------------------------- */
+/* --- workers of the run ------------------------------------------------------------------------------------------------ */
 
 /* Name of a heuristic, scorer, scheduler or option function that only the script in the session's context has; NULL: none. */
 static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)

@@ -11,7 +11,7 @@ typedef struct cli_session {
     const cli_command *command; /* the command that runs; set before cli_session_start(); NULL: no command */
     int argc;
     rill_context *ctx;
-    rill_workers *worker_pool;        /* one or more workers, which share the model */
+    rill_workers *worker_pool;        /* workers, which share the model */
     rill_model *model;                /* owned by the workers */
     rill_folder folder;               /* domain and default search settings, from files of the model's directory */
     rill_option_source *command_line; /* search and model options of the command line */
@@ -43,15 +43,14 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* Options of cli_model_options for commands that use a domain but do not run a model. */
 extern const cli_option cli_domain_options[];
-/* Options of `rill list` and `rill trie`: the plugins to load, and the model or the domain whose actions and plugins are
- * listed by name. */
+/* Options of `rill list` and `rill trie`: plugins, and the model or domain. */
 extern const cli_option cli_naming_options[];
 
 /* Run a command: allocate its struct, start the session, parse the command line, run, and free everything. Returns its exit code. */
 int cli_command_run(const cli_command *command, int argc, char **argv);
-/* Create the context. CLI_OK or CLI_FAILED after a message. */
+/* Create the context. */
 int cli_session_start(cli_session *session);
-/* Parse the command line in two passes. The first pass loads plugins, so that the options that they register are known in the second. */
+/* Parse the command line in two passes: the first loads plugins, whose options the second knows. */
 int cli_session_parse(cli_session *session, int argc, char **argv, int *helped);
 /* Whether a plugin is a Lua script, by its name. Scripts run in a sandbox. */
 int cli_session_is_script(const char *path);
@@ -80,21 +79,19 @@ void cli_session_end(cli_session *session);
 
 /* --- workers ----------------------------------------------------------------------------------------------------------- */
 
-/* Create the workers' engines. Each worker's context loads the scripts and the run file again, because a Lua state belongs to one thread.
- * Each engine has its own copy of the run file's options. */
+/* Create the workers' engines. Each worker loads scripts and run file again, because a Lua state belongs to one thread. */
 
-/* Call rill_workers_begin() with the search config's setup. Settings may differ from the config, functions may not. NULL: no functions
- * of a script.
+/* Call rill_workers_begin() with the search config's setup.
+ *   setup: the same functions, perhaps other settings; NULL: no functions of a script
  *   RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);
 
 /* --- run files --------------------------------------------------------------------------------------------------------- */
 
-/* Run files: runs described in Lua, for --config FILE.lua or as the argument of `rill run` and `rill tune`.
- * Search options rank between the command line and the model's defaults; lists of heuristics or scorers are replaced as a whole. A run file
- * must be valid alone. Options that do not fit the command line's method are ignored with a warning. Other values are defaults.
- * A run file may be untrusted: native plugins and files to write need the user's permission, files to read do not. */
+/* Run files: runs described in Lua, for --config FILE.lua, `rill run` and `rill tune`.
+ * Their options rank between the command line and the model's defaults. A run file may be untrusted: native plugins and output files need
+ * the user's permission. */
 
 typedef struct cli_runfile {
     const char *path; /* path of the run file; NULL: no run file */
@@ -107,27 +104,24 @@ typedef struct cli_runfile {
     cli_session *session;
 } cli_runfile;
 
-/* Run the script, load its plugins, and set what the command line leaves open. Call between option parsing and cli_session_configure().
- * No path: does nothing. CLI_OK or CLI_FAILED after a message. */
+/* Run the script, load its plugins, and set what the command line leaves open. Call after option parsing, before
+ * cli_session_configure(). Does nothing without a run file. */
 int cli_runfile_load(cli_runfile *file, cli_session *session);
 
-/* Set *path from the run file's `key`, unless an option has set it. Files other than standard output need the permission `option`.
- * CLI_OK or CLI_FAILED after a message. */
+/* Set *path from the run file's `key`, unless an option has set it. Output files need the permission `option`. */
 int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
                             const char **path);
 
-/* Set *tsv and *jsonl from the run file (cli_records_start()), unless an option has set either. CLI_OK or CLI_FAILED after a message,
- * which names the key. */
+/* Set *tsv and *jsonl from the run file (cli_records_start()), unless an option has set either. */
 int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl);
 
 /* Load the plugins of the run file, and the run file unless it is a sweep, into a worker's context. */
 rill_status cli_runfile_prepare_worker(cli_runfile *file, int worker, rill_context *ctx);
 
-/* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines. CLI_OK, also without a run file, or
- * CLI_FAILED after a message. */
+/* Refuse a run file with constraints, TSV rows or JSON objects, for commands that decode plain lines. */
 int cli_runfile_check_plain(const cli_runfile *file);
 
-/* Check that the run file is valid with the model's defaults and without the command line. CLI_OK or CLI_FAILED after a message. */
+/* Check that the run file is valid with the model's defaults and without the command line. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
 /* Warn about run file options excluded by the command line or `method` (of `rill bench`, else NULL), even with --quiet. */

@@ -19,7 +19,7 @@ struct cli_split_line {
     } part[];               /* [n + 1] sentences; the last element marks the end of the line */
 };
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines and their sentences ------------------------------------------------------------------------------------ */
 
 static void free_result(rill_result *r)
 {
@@ -115,7 +115,7 @@ void cli_split_end(cli_split *s)
     if (s->ctx) rill_text_clear(&s->text);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading and splitting lines ---------------------------------------------------------------------------------- */
 
 /* Split the text of s->request; sets s->n as rill_model_split() does. */
 static rill_status find_parts(cli_split *s)
@@ -192,7 +192,7 @@ rill_status cli_split_read(void *user, int may_block, rill_request *request)
     return status;
 }
 
-/* --- joining ------------------------------------------------------------------------------------------------------ */
+/* --- joining the outputs of a line -------------------------------------------------------------------------------- */
 
 static void *copy_bytes(const void *from, size_t bytes, int *failed)
 {
@@ -235,8 +235,7 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
         space = is_space;
         begun |= !is_space;
     }
-    /* Without a space between the sentences in the input, the output gets one only after an ASCII character, not after a Chinese full
-     * stop. */
+    /* Sentences without a space between them get one only after an ASCII character, not after a Chinese full stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);
     return wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : RILL_OK;
@@ -309,13 +308,13 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
     out->outputs = (struct rill_outputs *)output;
     if (!output) return rill_fail_memory(s->ctx, (size_t)n * sizeof *output, "outputs of several sentences");
     while (out->n_outputs < n) {
-        out->n_outputs++; /* also if it fails: free_result() frees it */
+        out->n_outputs++; /* counted even on failure, so that free_result() frees it */
         TRY(join_output(s, line, out->n_outputs - 1, &output[out->n_outputs - 1]));
     }
     return RILL_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing joined lines ----------------------------------------------------------------------------------------- */
 
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {
@@ -334,7 +333,7 @@ static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more
                           .warning = ""};
     rill_status status = join_line(s, line, &joined);
     if (status == RILL_OK) status = write_line(s, line, &joined);
-    joined.message = joined.warning = NULL; /* these texts are static, or belong to a sentence */
+    joined.message = joined.warning = NULL; /* not to be freed: static texts, or a sentence's */
     free_result(&joined);
     free_line(line);
     return status;

@@ -1,11 +1,9 @@
-/* Decode long inputs sentence by sentence: a reader splits lines and a writer joins results, around those of the command.
+/* Decode long inputs sentence by sentence: translation models drop the end of long inputs.
  *
- * "auto" splits inputs that are longer than the model is made for (rill_model_split()), because translation models drop the end. Output i
- * joins each sentence's output i, or its last, with the text between sentences. Scores are sums. A failed sentence fails the line. Inputs
- * stay whole if ids, alignments, scorers or constraints need whole outputs.
+ * "auto" splits inputs longer than the model was trained for. Output i of a line joins its sentences' outputs i; scores are sums.
+ * A failed sentence fails the line. Ids, alignments, scorers and constraints need whole outputs, and prevent splitting.
  *
- * Suspiciously short outputs are counted: below a third of an input of at least 100 characters. A character of a compact script counts
- * as three. */
+ * Suspiciously short outputs are counted: below a third of an input of at least 100 characters, where a CJK character counts as three. */
 #pragma once
 
 #include "cli.h"
@@ -44,8 +42,7 @@ int cli_can_split(rill_context *ctx, const rill_model *model);
 
 /* Start with a mode: "auto" (also NULL), "sentences" or "off". The model must be open.
  *   settings: resolved settings of requests that have none; must outlive the split
- *   conflict: an option that requires whole inputs, as "--ids"; NULL: none
- *   CLI_OK, or CLI_FAILED after a message */
+ *   conflict: an option that requires whole inputs, as "--ids"; NULL: none */
 int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, const rill_settings *settings,
                     const char *mode, const char *conflict);
 
@@ -60,5 +57,5 @@ void cli_split_end(cli_split *s); /* accepts a zeroed struct */
 
 /* Number of characters, with three for each Hangul, Han or kana character, because words in these scripts have fewer characters. */
 int64_t cli_text_width(const char *text, size_t length);
-/* Whether the best output is suspiciously short: the input is at least 100 characters wide, and the output less than a third as wide. */
+/* Whether the best output is suspiciously short: less than a third of an input at least 100 characters wide. */
 int cli_is_suspiciously_short(int64_t width, const rill_result *result);

@@ -3,7 +3,7 @@
 
 #include "report.h"
 
-/* --- timesteps ---------------------------------------------------------------------------------------------------- */
+/* --- writing timesteps -------------------------------------------------------------------------------------------- */
 
 /* Write a list of n numbers: the first at `offset`, each `stride` bytes after the one before. */
 static void put_list(cli_output *out, const void *data, size_t offset, size_t stride, int32_t n)
@@ -86,7 +86,7 @@ static void put_timestep(cli_trace *t, const rill_trace_event *e)
     put_seconds(out, &e->seconds);
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------- */
+/* --- writing events ----------------------------------------------------------------------------------------------- */
 
 void cli_trace_event(void *user, const rill_trace_event *e)
 {
@@ -139,7 +139,7 @@ void cli_trace_result(cli_trace *t, const rill_result *result)
                             "output", best ? cli_json_text(best->text, best->text_bytes) : NULL, "actions", actions));
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+/* --- opening and closing a trace ---------------------------------------------------------------------------------- */
 
 int cli_trace_open(cli_trace *t, rill_context *ctx, const char *path, int trees)
 {

@@ -1,6 +1,5 @@
-/* --trace: record the events of a run, one JSON object per line, for tools/figures.py and `rill trace`.
- * The first line describes the run. With trees, the trace also has all candidates, the texts of inputs and outputs, and the names of
- * actions. A lock keeps the lines of different threads whole. */
+/* --trace: record a run's events, one JSON object per line, for `rill trace` and tools/figures.py. The first line describes the run.
+ * --trace-trees adds candidates, texts and action names. */
 #pragma once
 
 #include "cli_output.h"
@@ -16,10 +15,10 @@ typedef struct cli_trace {
     int32_t actions;
 } cli_trace;
 
-/* Open the trace file. With `trees` the trace also has candidates, texts and names of actions. CLI_OK, or CLI_FAILED after a message. */
+/* Open the trace file. With `trees` the trace also has candidates, texts and names of actions. */
 int cli_trace_open(cli_trace *trace, rill_context *ctx, const char *path, int trees);
 
-/* Describe a run before it begins, with resolved settings. first: its first input's number in the whole input. CLI_OK or CLI_FAILED. */
+/* Describe a run before it begins, with resolved settings. first: its first input's number in the whole input. */
 int cli_trace_begin(cli_trace *trace, const cli_session *session, const rill_search_config *search_config,
                     const rill_settings *settings, int64_t first);
 
@@ -33,7 +32,7 @@ void cli_trace_result(cli_trace *trace, const rill_result *result);
 /* Write the last lines and close. Returns as cli_output_close(); accepts a zeroed struct. */
 int cli_trace_close(cli_trace *trace);
 
-/* --- pages of charts --------------------------------------------------------------------------------------------------- */
+/* --- HTML pages with charts -------------------------------------------------------------------------------------------- */
 
 /* Charts in one self-contained HTML file: the scripts and style sheet of view/, and events as JSON. Closing reports write errors. */
 
@@ -41,9 +40,8 @@ int cli_trace_close(cli_trace *trace);
 extern const rill_embedded_file cli_picture_files[];
 extern const size_t cli_picture_n_files;
 
-/* Refuse a file name with the extension of another image format. `option` is its name for the message. CLI_OK or CLI_FAILED after a
- * message. */
+/* Refuse a file name with the extension of another image format. option: its name, for the message. */
 int cli_picture_check(const char *option, const char *path);
 
-/* Write a page with the event `object`, whose "event" becomes `kind`. NULL: out of memory. CLI_OK, or CLI_FAILED after a message. */
+/* Write a page with the event `object`, whose "event" becomes `kind`. NULL: out of memory. */
 int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object);

@@ -5,7 +5,7 @@
 
 #include "cli_input.h"
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- test sets and metrics ---------------------------------------------------------------------------------------- */
 
 int cli_testset_load(cli_testset *set, rill_context *ctx, const char *input, const char *references, const char *tsv)
 {
@@ -35,7 +35,7 @@ int cli_metric_take(void *command, const cli_option *option, const char *value)
     return *kind ? CLI_OK : cli_fail("%s", why);
 }
 
-/* --- decoding ----------------------------------------------------------------------------------------------------- */
+/* --- decoding the test set ---------------------------------------------------------------------------------------- */
 
 typedef struct memory_input {
     const cli_lines *lines;
@@ -72,7 +72,7 @@ static rill_status judge_result(void *user, const rill_result *result)
     return cli_testset_add_result(j->set, result, j->counts);
 }
 
-/* Decode the set. `setup` is a copy of the search config's setup, in which the caller may have changed the settings and the trace. */
+/* Decode the set. setup: the search config's, perhaps with other settings and trace. */
 static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {
@@ -139,7 +139,7 @@ int cli_trials_have_certified(const cli_trials *t)
     return 0;
 }
 
-/* --- evaluation --------------------------------------------------------------------------------------------------- */
+/* --- evaluating configurations ------------------------------------------------------------------------------------ */
 
 /* Refuse a parameter that the command line sets too. */
 static int check_name(const cli_trials *t, const char *name)
@@ -219,8 +219,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
-/* Create the search config of a configuration. Refuses an invalid one, and one that the command line overrides, because its row would
- * mislead. */
+/* Make the search config of a configuration. Refuses invalid ones, and ones that the command line overrides: their results would mislead.
+ */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {

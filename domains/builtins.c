@@ -1,5 +1,4 @@
-/* Registers everything that is built into librill: the engine's heuristics, scorers and schedulers, then the built-in
- * domains (model types). To add a domain, add one include and one line here. */
+/* Registers everything built in: heuristics, scorers, schedulers, domains. To add a domain: one include and one line here. */
 
 #include "mt.h"
 #include "rill/plugin.h"

@@ -1,13 +1,12 @@
-/* hello_beam: a complete program that decodes with rill and its own domain.
+/* hello_beam: a complete program that decodes with rill and its own domain (model).
  *
- * The domain is the textbook hidden Markov model: the hidden variable is the weather of each day (rainy, sunny), the
- * observation is an activity of a friend on that day (walk, shop, clean). An action is one day's weather, so a
- * hypothesis is a sequence of days. Its score is the joint log-probability of that weather and the observations. The
- * best hypothesis for "walk shop clean" has probability 0.01344.
+ * The model is a hidden Markov model: the weather of each day (rainy, sunny) is hidden, a friend's activity (walk, shop, clean) is
+ * observed. An action is one day's weather; a hypothesis is a sequence of days, scored by its joint log-probability with the observations.
+ * The best hypothesis for "walk shop clean" has probability 0.01344.
  *
  *     hello_beam "walk shop clean" "clean clean"
  *
- * To write a domain of your own, start from template_domain.c, which explains every member of rill_domain. */
+ * To write your own domain, start from template_domain.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +20,7 @@ static const char *const weather_name[] = {"rainy", "sunny"}, *const activity_na
 static const float first[] = {0.6f, 0.4f}, next[][2] = {{0.7f, 0.3f}, {0.4f, 0.6f}};
 static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
 
-/* The state of a hypothesis is the last day's weather. The model is small, so states and inputs are in static
- * arrays; the engine assigns the state ids and slots. */
+/* A hypothesis's state is the last day's weather. States and inputs are in static arrays; the engine assigns state ids and slots. */
 static int last_weather[MAX_STATE_NODES], activities[MAX_SLOTS][MAX_DAYS], days[MAX_SLOTS];
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

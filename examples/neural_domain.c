@@ -1,21 +1,17 @@
-/* A neural domain as a plugin, to copy: a GRU reads the letters of a word, and another GRU with attention writes a word
- * letter by letter.
+/* A neural domain as a plugin, to copy: a GRU reads the letters of a word, a second GRU with attention writes a word letter by letter.
  *
- * The code here contains no arithmetic: graphs (rill/device.h) describe the computation for a row, and the device
- * performs it for all rows of a call at once. So another architecture needs only another build_graphs(). Sizes are
- * read from the tensors' shapes in the model file.
+ * Graphs (rill/device.h) describe the computation for one row; the device runs them for all rows of a call. Another architecture needs
+ * only another build_graphs().
  *
- * Source of the architecture: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation,
- * 2015, with GRUs (Cho et al. 2014) as in PyTorch.
- * Letters: E width of embeddings, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T
- * letters of a word.
- *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H]
- *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} as in the encoder; the last row of the
+ * Source: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation, 2015, with GRUs (Cho et al. 2014) as
+ * in PyTorch.
+ * Tensors: E embedding width, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T letters of a word.
+ *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H] target.embedding [V + 1, E]
+ *   decoder.{input,hidden}.{weight,bias} as in the encoder; the last row of the
  *                                embedding is the start symbol
  *   attention.{weight,bias} [H, 2H], [H] over [context; state]      output.{weight,bias} [V, H], [V]
  *
- * The model is not changed after loading: any number of engines can decode with it, each with its own runner.
- * Sections: weights · graphs · the model · runners · encode · step and score · finalize · table. */
+ * A loaded model is const: any number of engines decode with it, each with its own runner. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,10 +99,9 @@ static rill_status load_weights(neural *m, const rill_tensor_file *file, weights
     return load(m, file, "output.bias", ACTIONS, 0, &w->output_bias);
 }
 
-/* --- graphs ------------------------------------------------------------------------------------------------------- */
+/* --- building graphs ---------------------------------------------------------------------------------------------- */
 
-/* Multiply the embeddings by W_ih at load, since there are few letters: the input gates of a letter are then a row
- * of a constant. */
+/* Multiply the embeddings by W_ih when loading: a letter's input gates are then a row of a constant. */
 static rill_constant gate_table(neural *m, const gru *g, const float *embedding, size_t rows)
 {
     return rill_network_product(m->network, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
@@ -140,8 +135,8 @@ static void build_encode(neural *m, const weights *w)
     rill_op_scan(network, p, &read);
 }
 
-/* The decoder's step. Input columns: state id; slot if the row starts a hypothesis, else -1; state id of the parent,
- * or the row's own if it starts a hypothesis; symbol. */
+/* The decoder's step. Input columns: state id; slot of an empty hypothesis, else -1; parent's state id, or the row's own if empty; symbol.
+ */
 static void build_step(neural *m, const weights *w)
 {
     rill_network *network = m->network;
@@ -328,8 +323,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return rill_session_reserve(((runner *)self)->session, nodes, slots);
 }
 
-/* Run a graph over n rows. late: 1 + the rows' group if the device may return results later; 0: the results are
- * there when the call returns. */
+/* Run a graph over n rows. late: 1 + the rows' micro-batch if results may come later; 0: wait. */
 static rill_status run(runner *r, rill_graph graph, int32_t n, const int32_t *const *columns,
                        const rill_selection *selection, int32_t late)
 {
@@ -345,8 +339,7 @@ static rill_status grow_columns(runner *r, int32_t n)
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Append the letters of a word to r->letter, after the `used` letters there; *length: their number. If the word is
- * invalid, this input fails alone and *length is 0. */
+/* Append the letters of a word to r->letter, after `used` letters; *length: their number. An invalid word fails this input alone. */
 static rill_status read_word(runner *r, rill_input *in, size_t used, int32_t *length)
 {
     *length = 0;
@@ -436,7 +429,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     return RILL_OK;
 }
 
-/* --- table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 /* The domain's options: `--device NAME` on a command line, `device = "NAME"` in a script. They are available
  * wherever settings are. */

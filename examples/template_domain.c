@@ -1,43 +1,33 @@
-/* A domain as a plugin, to copy: it fills the gaps of a word, "b_a__" -> "beans", with letters that are likely to
- * follow each other.
+/* A domain as a plugin, to copy: it fills the gaps of a word, "b_a__" -> "beans", with letters likely to follow each other.
  *
- * The model is a table of letter pairs, counted from a text: the file `path`, or a few built-in lines. Actions are the
- * letters and one end action. A gap may become any letter, a given letter only itself. After the last letter only the
- * end action is legal. It is small but complete: every member of the table below is present or explained.
+ * The model is a table of letter pairs, counted from the file `path`, or a few built-in lines. Actions are the letters and one end action.
+ * A gap may become any letter, a given letter only itself; then only the end action is legal.
  *
  * Recipe
  *    1. Copy this file; choose a name ([a-z0-9-]+) and put it in the table at the end.
- *    2. Decide what one action is, number the actions from 0, and decide how a hypothesis ends: with an end action
- *       (RILL_END), with an ordinary action that completes the hypothesis (RILL_LAST), or both. Set the end action's
- *       number in open().
- *    3. Decide what a state is: what score() must know of a hypothesis besides its input. If it follows from the
- *       parent's state and the action, set RILL_STATE_PARENT; if all ancestors are needed (attention),
- *       RILL_STATE_PATH.
- *    4. open(): load the model from options->path, fill *info. On failure release everything and call rill_fail() with
- *       a message that gives the file, the line and what was expected.
- *    5. reserve(): allocate arrays for states and for inputs. The engine assigns the ids, and calls free() and drop()
- *       when it no longer needs them. The memory belongs to the domain, only grows, and can be on any device.
+ *    2. Choose what an action is, number the actions from 0, and choose how a hypothesis ends: with an end action (RILL_END, set in
+ *       open()), or with an ordinary action that completes it (RILL_LAST).
+ *    3. Choose what a state is: what score() must know of a hypothesis besides its input. RILL_STATE_PARENT: computed from the parent's
+ *       state and the action; RILL_STATE_PATH: from all ancestors' states (attention).
+ *    4. open(): load the model from options->path, fill *info. On failure release everything and call rill_fail() with file, line and what
+ *       was expected.
+ *    5. reserve(): allocate arrays for states and inputs. The engine assigns the ids; the memory belongs to the domain, and only grows.
  *    6. encode(): read inputs into their slots. An invalid one fails alone with rill_input_fail().
- *    7. step(): make each row's state from its parent's. The whole call is one batch: a neural model would multiply
- *       matrices for all rows at once here.
- *    8. score(): return each row's best legal actions with their log-probabilities, and the log-probabilities of the
- *       actions that the request picks. If you have all of a row's actions, pass them to rill_score_result_fill(),
- *       which selects from them; then you need not read rill_score_request. Scores are the model's own: the engine
- *       applies scorers and settings to them.
+ *    7. step(): compute each row's state from its parent's. The call is one batch: a neural model would run a GEMM here.
+ *    8. score(): return each row's best legal actions with log-probabilities, and those of the picks in the request.
+ *       rill_score_result_fill() does this from all of a row's actions. Scores are the model's own: the engine applies scorers and
+ *       settings.
  *    9. finalize(): convert the actions to the output text.
- *   10. drop(), free(): the engine no longer needs these slots or states. Leave the functions out if you have nothing
- *       to release.
+ *   10. drop(), free(): release slots and states. Leave them out if there is nothing to release.
  *   11. close(): release what open() allocated.
- *   12. Optional members: measure(), canonical(); the table at the end says what happens without them.
- *   13. Build it as a shared object that exports rill_plugin(), and check it:
+ *   12. Optional members: measure(), canonical(); see the table at the end.
+ *   13. Build a shared object that exports rill_plugin(), and check it:
  *           cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill) -lm
  *           rill check --plugin ./rill-mine.so -i INPUTS
- *       docs/guides/plugins.md says where to install it and how others find it.
+ *       docs/guides/plugins.md says where to install it.
  *
- * Two rules. A row's results depend on that row only, not on other rows, their number or their order, since a batch may
- * have rows of any items. And no function calls exit() or prints; it returns a failure instead.
- *
- * Sections: the model · life · encode · step · score · finalize · optional members · table. */
+ * Two rules. A row's results depend on that row only: a batch may have rows of any inputs. No function exits or prints; it returns a
+ * failure. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -110,7 +100,7 @@ static rill_status learn(speller *s, const char *path)
     return RILL_OK;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static void close_speller(void *self)
 {
@@ -176,8 +166,8 @@ static void read_word(rill_input *in, slot *to)
         to->letter[i] = (int8_t)(c == '_' ? GAP : tolower(c) - 'a');
     }
     to->length = (int32_t)in->length;
-    in->max_length = to->length + 1; /* one more than the letters, or the end action would not be scored */
-    in->size = to->length;           /* for the option sort */
+    in->max_length = to->length + 1; /* one more than the letters, for the end action */
+    in->size = to->length;           /* size of the input, for sorting */
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
@@ -281,7 +271,7 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return length == 1 && text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' : RILL_NO_ACTION;
 }
 
-/* --- table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_domain template_domain = {
     /* abi_version */ RILL_ABI_VERSION,

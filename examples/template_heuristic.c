@@ -1,19 +1,14 @@
-/* A heuristic as a plugin: `gap:D` cuts a beam at its first large gap.
+/* A heuristic as a plugin: `gap:D` cuts a beam at its first gap of more than D between neighbouring scores.
  *
- * Candidates are in rank order. If a candidate scores more than D below the one before it, it is dropped with all
- * candidates of lower rank. So a beam that has split into two groups keeps the better group, whatever its width. A beam
- * without a gap stays whole. (`absolute` compares with the best score instead, so it also drops the tail of a beam
- * without gaps.)
+ * Candidates after the gap are dropped. A beam without a gap stays whole, whatever its width (`absolute` would drop its tail).
  *
  * Recipe
- *   1. Copy this file, rename the heuristic, and change apply().
- *   2. apply() gets all selected items at once; item i has the candidates [offset[i], offset[i+1]) in rank order. Clear
- *      keep[c] to drop a candidate, lower width[i] to keep the best width[i], set stop[i] to end an item.
- *      rill/heuristic.h lists the fields of items and candidates.
- *   3. Decisions for an item may depend on that item only, and not on earlier calls.
- *   4. An ended candidate (ended[c]) stays in the beam while a better one is live. It counts towards the width and can
- *      be dropped like any other.
- *   5. Build it as a shared object that exports rill_plugin(), and check rule 3, with typical arguments:
+ *   1. Copy this file, rename the heuristic, change apply().
+ *   2. apply() gets all selected items (inputs) at once; item i has candidates [offset[i], offset[i+1]) in rank order. Clear keep[c] to
+ *      drop one, lower width[i] to keep the best width[i], set stop[i] to end an item. See rill/heuristic.h.
+ *   3. Decisions for an item depend on that item only, and not on earlier calls.
+ *   4. An ended candidate (ended[c]) stays in the beam while a better one is live. It counts towards the width, and can be dropped.
+ *   5. Build a shared object that exports rill_plugin(), and check rule 3 with typical arguments:
  *          cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill)
  *          rill check --plugin ./rill-mine.so --heuristic gap:1 */
 #include <stdlib.h>

@@ -1,23 +1,19 @@
-/* internal.h: private to kernels/: packed weight layouts, quantisation, parallel division of work, and the functions
- * that fill rill_kernels.
+/* Private to kernels/: packed weight layouts, quantisation, division of work, and functions that fill rill_kernels.
  *
- * Packed layout of weights (N x K): the columns of W^T are grouped in blocks of 16, one after another. A block is a
- * sequence of 64-byte lines; each line holds 4 bytes for each of the 16 columns, k ascending. Columns >= N are zero.
- * Every instruction set reads a block as one sequential stream: a line fills one vector of 16 floats or two of 8. The
+ * Packed layout of weights (N x K): blocks of 16 columns of W^T. A block is a sequence of 64-byte lines, k ascending; a line has 4 bytes
+ * per column. Columns >= N are zero. Every instruction set reads a block sequentially: a line is one vector of 16 floats or two of 8. The
  * 4 bytes are
  *   F32    one k
- *   BF16   k and k + 1, k even, in the lower and upper half of a 32-bit word; k = K is zero
- *   U8S8   k to k + 3, k a multiple of 4, one byte each; k >= K is zero
- * U8S8 appends two arrays with an entry per column: the fp32 scale, and an int32 offset, -128 times the sum of the column's bytes. VNNI
- * needs unsigned rows of A, raised by 128; the offset cancels this.
+ *   BF16   k (even) and k + 1 in the lower and upper half of a 32-bit word; k = K is zero
+ *   U8S8   k to k + 3, one byte each; k >= K is zero
+ * U8S8 appends per column an fp32 scale, and an int32 offset: -128 times the sum of the bytes. VNNI needs unsigned rows of A, raised by
+ * 128; the offset cancels this.
  *
- * Quantising (U8S8): q = round(x * (127 / max)), ties to even; max is the largest magnitude of the row of A or of the
- * column of W, and the scale is max / 127. If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, all q and
- * the scale are 0. If max is not finite, all q are 0 and the scale is NaN. Every step is one IEEE operation: all instruction sets agree. K
- * is bounded: sums fit 32 bits.
+ * Quantising (U8S8): q = round(x * (127 / max)), ties to even; max: largest magnitude of the row of A or the column of W; scale max / 127.
+ * If max < RILL_QUANT_MIN_MAGNITUDE, whose inverse may overflow, q and scale are 0. If max is not finite, q is 0 and the scale NaN. Each
+ * step is one IEEE operation, so instruction sets agree. K is bounded: sums fit 32 bits.
  *
- * Kernels walk blocks in panels of up to 4, split as evenly as possible so that every panel fills the vector unit.
- * Panels are an iteration order, not part of the layout. */
+ * Kernels walk blocks in panels of up to 4, split evenly. */
 #pragma once
 
 #include <string.h>
@@ -78,8 +74,8 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* Return the bytes between rows in scratch, quantised (`element` 1) or rounded (2). RILL_QUANT_ROWS scales precede U8S8 rows.
- * Padding allows whole-vector stores past a row's end. An odd number of cache lines keeps rows apart in L1. */
+/* Return the bytes between rows in scratch, quantised (`element` 1) or rounded (2), padded for whole-vector stores. An odd number of cache
+ * lines keeps rows apart in L1. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
 {
     return ((k + RILL_BLOCK) * element + 63) / 64 * 64 | 64;
@@ -175,11 +171,11 @@ static inline int rill_row_absent(const int32_t *index, size_t r)
 /* Process items [begin, end) of a call; arg is the operation's struct. */
 typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 
-/* Call fn for ranges that cover [0, items). If items * ns_each is long enough, the pool's threads share them. Results must not depend on
- * the partition. */
+/* Call fn for ranges that cover [0, items), on the pool's threads if items * ns_each is long enough. The partition must not change
+ * results. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
-/* --- plain C: the tests' reference, and the fallback of every instruction set --- */
+/* --- plain C: reference of the tests, and fallback ------------------------------ */
 
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);
@@ -187,8 +183,8 @@ void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
 
 void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
 
-/* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best`. Callers offer ids in
- * ascending order, so equal scores stay in that order. Returns the new count. */
+/* Insert (id, score) into lists of `count` entries, best first, of at most `best`. Ids are offered in ascending order, so ties stay in
+ * that order. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
 /* Return a sort key that ascends as scores descend. -0 and 0 have equal keys. */

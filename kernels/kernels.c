@@ -1,7 +1,4 @@
-/* kernels.c: runtime dispatch by instruction set.
- *
- * The table starts as plain C, and each supported instruction set overrides parts of it, in order. A set requires the
- * set before it. */
+/* Runtime dispatch by instruction set: the table starts as plain C; each supported set, which requires the one before, overrides parts. */
 #include <assert.h>
 #include <string.h>
 
@@ -72,7 +69,7 @@ rill_isa_mask rill_cpu_isa(void)
         __builtin_cpu_supports("avx512vl"))
         have |= RILL_ISA_AVX512;
     if (__builtin_cpu_supports("avx512vnni")) have |= RILL_ISA_AVX512_VNNI;
-    /* on Intel's processors bf16 products are no faster than fp32, or slower (docs/kernels.md) */
+    /* not on Intel: bf16 products are no faster than fp32 there (docs/kernels.md) */
     if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd")) have |= RILL_ISA_AVX512_BF16;
 #elif defined(RILL_KERNELS_ARM)
     have |= RILL_ISA_NEON;

@@ -1,8 +1,7 @@
-/* kernels.h: numerical operations on plain buffers (GEMM, attention, top-k, and the row operations of rill/ops.h).
+/* Numerical operations on plain buffers: GEMM, attention, top-k, and the row operations of rill/ops.h.
  *
- * The table of function pointers, rill_kernels, is filled for the processor at run time. Each operation takes plain
- * numbers and pointers, an optional thread pool, and caller-owned memory. No operation allocates, prints, keeps a
- * pointer after it returns or touches global state.
+ * rill_kernels is a table of function pointers, filled for the CPU at run time. No operation allocates, prints, keeps a pointer or touches
+ * global state.
  *
  * Order of use:
  *   rill_kernels k;  rill_kernels_init(&k, RILL_ISA_ALL);          once, cheap; the table is plain data
@@ -10,27 +9,21 @@
  *   k.gemm(&(rill_gemm){...}, pool);  rill_run_rows(&k, RILL_OP_LSTM, &(rill_row_call){...}, pool);   per step
  * Write the structs with designated initialisers; unset members are zero and mean "none".
  *
- * THE INVARIANT: with one function table, a row's result is a function of that row's inputs alone, to the last bit.
- * It does not depend on the other rows of the call, their number, the row's position, whether the row was gathered,
- * or the number of threads. Tables for different instruction sets may differ in the last bits.
+ * THE INVARIANT: with one table, a row's result depends on that row's inputs alone, to the last bit: not on other rows, their number, the
+ * row's position, or threads. Tables of different instruction sets may differ in the last bits.
  *
- * Shapes are tuples of these dimensions, last dimension contiguous unless a leading dimension is given:
+ * Dimensions, last one contiguous unless a leading dimension is given:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
  *   B best wanted per row  T memory length   S slots       P rows of a table
- * R = 0 is legal in every operation and does nothing (pointers may then be NULL). All widths are at least 1.
+ * R = 0 is legal and does nothing. All widths are at least 1.
  *
- * Operands are rows of a table: see rill_operand. "ld" members are leading dimensions: the distance between
- * consecutive rows, in elements, at least the row width. Indices are int32, one per row of the call, and are not
- * checked. A negative entry is legal only where its comment gives it a meaning.
- *
- * Alignment: the element type's alignment suffices everywhere; packed weights need 64 bytes.
- *
- * Aliasing: an output may not overlap an input or another output unless the operation allows it.
- *
- * Threads: an operation may run on several threads at once on different outputs. `pool` may be NULL; one pool serves
- * one call at a time. A call that takes less than about 5 us runs on the calling thread.
- *
- * Misuse (NULL where a pointer is required, width 0) is asserted in debug builds, undefined otherwise.
+ * Operands are rows of a table, see rill_operand. "ld": leading dimension, elements between consecutive rows. Indices: int32 per row,
+ * unchecked; negative only where documented.
+ * Alignment: the element type's; packed weights need 64 bytes.
+ * Aliasing: an output may not overlap an input or output, unless documented.
+ * Threads: an operation may run on several threads with different outputs. `pool` may be NULL; a pool serves one call at a time. Calls
+ * below about 5 us run on the calling thread.
+ * Misuse (NULL where required, width 0) is asserted in debug builds, else undefined.
  *
  * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
 #pragma once
@@ -46,29 +39,26 @@ extern "C" {
 
 /* ---- threads -------------------------------------------------------------------------------------------- */
 
-/* A thread pool in caller-owned memory. A job is cut into chunks 0..chunks-1, which the calling thread and the workers claim; one job runs
- * at a time. The call returns when every chunk is done, and never waits for a worker that woke too late.
+/* A thread pool in caller-owned memory. A job has chunks 0..chunks-1, claimed by the calling thread and the workers; one job at a time.
  * Workers spin for a bounded time after a job, then sleep.
  *
- * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. A NULL pool is legal
- * everywhere: everything runs on the calling thread.
+ * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish. NULL: the calling thread
+ * does everything.
  *
- * A chunk's result may not depend on its thread or on the number of threads. */
+ * A chunk's result may not depend on its thread or the number of threads. */
 typedef struct rill_pool rill_pool;
 
-/* The work of one chunk, called once for each number in [0, chunks), concurrently from the pool's threads. arg: that of rill_pool_run().
- * Must return normally, without calling rill_pool_run on the same pool. */
+/* The work of one chunk, called once per number in [0, chunks), concurrently. arg: rill_pool_run()'s. Must not call rill_pool_run on the
+ * same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
-/* Return the bytes that rill_pool_init() needs for a pool of `threads` threads, including the caller. 0 threads count as 1. Never fails;
- * any thread. */
+/* Return the bytes for a pool of `threads` threads, the caller included. 0 counts as 1. Any thread. */
 size_t rill_pool_size(unsigned threads);
 
-/* Build a pool of `threads` threads (the caller and threads-1 workers) in `mem`.
- *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool.
- *   threads  at least 1; 1 makes a pool that runs everything on the caller.
- * Returns the pool, whose address is mem. If the system starts fewer threads, the pool has fewer. Any one thread may
- * finish the pool. */
+/* Create a pool of `threads` threads (the caller and threads - 1 workers) in `mem`.
+ *   mem      rill_pool_size(threads) bytes, aligned to 64; the caller's, must outlive the pool
+ *   threads  at least 1
+ * Returns the pool, at address mem; with fewer threads if the system starts fewer. Any one thread may finish it. */
 rill_pool *rill_pool_init(void *mem, unsigned threads);
 
 /* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
@@ -77,20 +67,18 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that the pool's threads share evenly: `chunks` rounded down to a multiple of the number of threads. Fewer
- * chunks than threads stay. */
+/* Return a number of chunks that threads share evenly: `chunks` rounded down to a multiple of the threads, unless fewer. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
-/* Run fn(arg, i) once for each i in [0, chunks) and return when all are done; 0 <= chunks < 2^32. The caller's writes
- * are visible to every chunk, and the chunks' to the caller on return. One caller at a time per pool. NULL runs the
- * chunks in order on this thread. */
+/* Run fn(arg, i) for each i in [0, chunks), 0 <= chunks < 2^32; return when all are done. The caller's writes are visible to chunks, and
+ * theirs to the caller. One caller at a time per pool. NULL: in order, on this thread. */
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* ---- instruction sets ------------------------------------------------------------------------------------ */
 
 /* A bit mask of instruction sets, made of RILL_ISA_* bits. The plain C reference code is always available and has no bit. */
 typedef uint32_t rill_isa_mask;
-#define RILL_ISA_REF ((rill_isa_mask)0)               /* as a mask for rill_kernels_init: plain C only */
+#define RILL_ISA_REF ((rill_isa_mask)0)               /* mask for rill_kernels_init: plain C only */
 #define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)         /* AVX2, FMA and BMI2 */
 #define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)       /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
 #define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2)  /* VNNI, for the int8 GEMM; needs RILL_ISA_AVX512 too */
@@ -101,8 +89,7 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
-/* Set *mask, for rill_kernels_init(), to the instruction set of this name (rill_isa_name()) and all that it requires. Returns 0, or -1
- * for an unknown name. Any thread. */
+/* Set *mask to the named instruction set (rill_isa_name()) and all that it requires. Returns 0, or -1 for an unknown name. Any thread. */
 int rill_isa_by_name(const char *name, rill_isa_mask *mask);
 
 /* Return the name of instruction set i, counted from 0 ("ref"), as a static string; NULL past the last one. */
@@ -113,7 +100,7 @@ rill_isa_mask rill_cpu_isa(void);
 
 /* ---- operands -------------------------------------------------------------------------------------------- */
 
-/* A matrix of fp32 rows. Row r of the call uses row index[r] of the table `data`, or row r if index is NULL. */
+/* fp32 rows of a table: row r of the call is data's row index[r], or r without index. */
 typedef struct rill_operand {
     float *data; /* NULL: the operand is absent, where allowed. Inputs are never written */
     size_t ld;
@@ -121,7 +108,7 @@ typedef struct rill_operand {
     const int32_t *index;
 } rill_operand;
 
-/* Return the operand's row for row r of the call: a pointer to its first element. NULL if data is NULL or index[r] is negative. */
+/* Return the operand's row r: a pointer to its first element; NULL if data is NULL or index[r] negative. */
 static inline float *rill_operand_row(const rill_operand *o, size_t r)
 {
     if (!o->index) return o->data ? o->data + r * o->ld : NULL;
@@ -130,17 +117,16 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
 
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
 
-/* Storage type of packed weights. A and C are fp32 for every type.
+/* Storage type of packed weights; A and C are fp32.
  *
- * U8S8: symmetric int8 with scale = largest magnitude / 127. Each output's weights have a scale from packing, and
- * each row of [A1 A2] from run time. Sums are exact integers, then
+ * U8S8: symmetric int8, scale = largest magnitude / 127, per output from packing and per row of [A1 A2] at run time. Sums are exact
+ * integers, then
  *   C(r, n) = activation(start + float(sum) * (scale of row r * scale of output n)).
- * Before the activation, every instruction set gives the same bits. K is at most 2^17. If the largest magnitude is
- * below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives NaN. */
+ * Instruction sets agree to the bit before the activation. K is at most 2^17. Largest magnitudes below 2^-100 count as 0. A NaN or
+ * infinity in a row or in an output's weights gives NaN. */
 typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0, /* fp32 weights */
-    /* rounded to bf16, ties to even. Arithmetic is fp32; with RILL_ISA_AVX512_BF16 each call rounds its rows of A
-     * too, and denormal rows, weights and sums count as 0 */
+    /* rounded to bf16, ties to even. Arithmetic is fp32; with RILL_ISA_AVX512_BF16 rows of A are rounded too, and denormals count as 0 */
     RILL_DTYPE_BF16 = 1,
     RILL_DTYPE_U8S8 = 2, /* int8 with one scale per output; each call quantises its rows of A */
 } rill_dtype;
@@ -148,26 +134,23 @@ typedef enum rill_dtype {
 /* Round x to bf16, ties to even. A NaN stays a NaN. */
 uint16_t rill_bf16(float x);
 
-/* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The layout is the
- * same for every instruction set. */
+/* Packed weights: plain data; `data` is borrowed. One layout for every instruction set. */
 typedef struct rill_weights {
     const void *data; /* rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64, made by rill_gemm_pack_f32 */
     size_t n, k;      /* N outputs, K inputs (if A has two parts: columns of both) */
     rill_dtype dtype;
 } rill_weights;
 
-/* Return the bytes of N x K packed weights; 0 if dtype is unknown, K is too large for it, or the size overflows.
- * n, k >= 1. Any thread. */
+/* Return the bytes of N x K packed weights, n, k >= 1; 0 if dtype is unknown, K too large, or the size overflows. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
-/* Pack n x k weights into `mem` and fill *w. Output i begins at from + i * stride.
- *   mem    rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64; owned by the caller, must outlive *w. The source may
- *          be freed after the call.
- * Returns 0, or -1 if rill_gemm_pack_size() gives 0 (then *w is zeroed). Any thread. */
+/* Pack n x k weights, output i at from + i * stride, into `mem`, and fill *w.
+ *   mem    rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64; the caller's, must outlive *w. The source may be freed
+ * Returns 0, or -1 if rill_gemm_pack_size() gives 0 (*w is zeroed). Any thread. */
 int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem);
 
-/* C = activation(start + A * W^T), where A may be two matrices side by side along K:
+/* C = activation(start + A * W^T); A may be two matrices side by side along K:
  *   start(r, n) = bias[n] + add(r, n)                  each optional, 0 when absent, added in that order
  *   C(r, n)     = activation(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
 typedef struct rill_gemm {
@@ -181,19 +164,18 @@ typedef struct rill_gemm {
     /* [R, N] or none, e.g. products of an embedding and weights, computed earlier; for a negative index, 0 is added */
     rill_operand add;
     rill_activation activation; /* applied to each element after its sum is complete; GELU is exact within 1e-7 |x| */
-    /* [R, N] output; every element is written. It may be `add`'s memory if neither has an index and both have the
-     * same ld */
+    /* [R, N] output. May be `add`'s memory if neither has an index and ld is equal */
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
-    /* U8S8 and BF16 weights. 1: scratch still holds all rows of A, at most RILL_GEMM_QUANT_ROWS, quantised or rounded by an earlier call
-     * for the same type and K; 0: this call does it */
+    /* U8S8 and BF16: 1: scratch has all rows of A (at most RILL_GEMM_QUANT_ROWS), converted by an earlier call for the same type and K; 0:
+     * this call converts them */
     int reuse_quantised;
 } rill_gemm;
 
 enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a call quantises or rounds at a time */
 
-/* Return the scratch bytes for a call with `rows` rows and these weights; 0 for F32. Reads only k and dtype of *w.
- * SIZE_MAX rows gives a size that serves every call. Any thread. */
+/* Return the scratch bytes for `rows` rows and these weights; 0 for F32. Reads only k and dtype of *w. SIZE_MAX rows: enough for every
+ * call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* ---- row operations -------------------------------------------------------------------------------------------- */
@@ -213,8 +195,8 @@ typedef union rill_op {
 #undef RILL_ENTRY
 } rill_op;
 
-/* One call of a row operation of rill/ops.h. Every element of an output is written. An output may overlap an input only where the
- * operation's operands allow it. Input and output may be rows of one table, if no row reads a row that another writes. */
+/* A call of a row operation of rill/ops.h. Outputs are written completely. They may overlap inputs only where documented, or be rows of
+ * the same table, if no row reads another's output. */
 enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
 typedef struct rill_row_call {
     size_t rows, width; /* R, number of rows of the call; H, width of a row */
@@ -223,29 +205,27 @@ typedef struct rill_row_call {
     const rill_op *op;
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
-    /* EMBED only. NULL: the operand `rows` is the embedding table. Else these packed fp32 weights (N = P, K = H) are the table, and of
-     * `rows` only the index is read. A tied output layer then needs no copy; slower, same bits */
+    /* EMBED only: packed fp32 weights (N = P, K = H) as the table; of `rows` only the index is read. Saves a copy of tied weights; slower,
+     * same bits. NULL: the table is `rows` */
     const rill_weights *packed;
 } rill_row_call;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-/* Multi-head attention. A slot is one list of keys and values, such as a KV cache. Row r of slot s:
+/* Multi-head attention. A slot is a list of keys and values, such as a KV cache. Row r of slot s:
  *   p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}
- * `additive` selects Bahdanau's score, scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a position bias,
- * added to the score by the distance of t from the row's position. `path` gathers keys and values from arbitrary
- * table rows.
+ * additive: Bahdanau's score, scale * (additive . tanh(key_{s,t} + query_r)). relative: a bias by the distance of t from the row's
+ * position.
+ * path: gathers keys and values from arbitrary table rows.
  *
- * Adjacent rows of one slot share the reads of its keys and values. Heads lie side by side: H columns each in queries
- * and keys, W columns each in values and out. */
+ * Adjacent rows of one slot share reads of keys and values. Heads lie side by side: H columns in queries and keys, W in values and out. */
 typedef struct rill_attention {
     size_t rows;           /* R, number of query rows */
     size_t heads, width;   /* number of heads; H, columns of one head in queries and keys; both at least 1 */
     size_t value_width;    /* W, columns of one head in values and out; 0 means H */
     float scale;           /* factor of every score; 1 for an unscaled dot product. There is no default */
     const float *additive; /* [heads * H] weights of Bahdanau's additive score; NULL: the score is a dot product */
-    /* [heads, 2 * reach + 1] relative position bias, or NULL: none. A head's score of key t = position + d gets its
-     * entry reach + d, where d is clamped to [-reach, reach] */
+    /* [heads, 2 * reach + 1] relative position bias; NULL: none. Key t = position + d gets entry reach + d, d clamped to [-reach, reach] */
     const float *relative;
     size_t reach;
     /* [R] the query's own position, 0 <= position < T_s; NULL: the last, T_s - 1. Read only with `relative` */
@@ -260,7 +240,7 @@ typedef struct rill_attention {
     /* [S] number of keys of each slot, T_s >= 0. For a slot without any, out is zeros and first[s] is not read */
     const int32_t *length;
     const int32_t *slot; /* [R] slot of each query row, an index into first and length; NULL: row r has slot r */
-    /* [R, heads, max T] fp32, output and working memory: attention weights p; for a row of slot s, entries from T_s on are not written */
+    /* [R, heads, max T] output and working memory: attention weights p; entries from T_s on are not written */
     float *weights;
     /* floats from one head's weights to the next head's; from row to row it is heads * ld_weights */
     size_t ld_weights;
@@ -274,13 +254,11 @@ typedef struct rill_attention {
  *   x(v)       = logits(r, v) + bias(v) + add(r, v)                   each addend optional
  *   log_norm   = log(sum over all v of exp(x(v)))
  *   logp(v)    = x(v) - log_norm
- * The result is the B best v by logp, ties by smaller v, among those with logp(v) > -infinity and legal(r, v). x and
- * log_norm give any symbol's logp to the bit. With `raw` there is no softmax: log_norm is 0 and logp(v) is x(v).
+ * Result: the B best v by logp, ties by smaller v, with logp(v) > -infinity and legal(r, v). raw: no softmax, log_norm 0.
  *   -infinity in x     the symbol is not returned and adds nothing to the sum
  *   not legal          the symbol is not returned but counts in the sum (normalised over all symbols)
  *   nothing to return  count 0; log_norm is -infinity if all x are -infinity
- *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- */
+ *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected */
 typedef struct rill_best {
     size_t rows, symbols; /* R, number of rows; V, number of symbols, less than 2^31 */
     size_t n_best;        /* B, number of best symbols wanted for each row; at least 1, may exceed V */
@@ -289,11 +267,10 @@ typedef struct rill_best {
     const float *bias;    /* [V] added to each row's logits; NULL: no bias */
     /* [R, V] added to the logits before the softmax; may be absent. A row with a negative index gets nothing added */
     rill_operand add;
-    /* [P, ceil(V / 64)] bit sets of legal symbols; NULL: all are legal. Bit v % 64 of word v / 64 is symbol v; bits
-     * from V on are ignored */
+    /* [P, ceil(V / 64)] bit sets of legal symbols; NULL: all. Bit v % 64 of word v / 64 is symbol v; bits from V on are ignored */
     const uint64_t *legal;
     size_t ld_legal; /* 64-bit words from one bit set to the next */
-    /* [R] number of each row's bit set in `legal`, negative: all symbols are legal for this row; NULL: row r has bit set r */
+    /* [R] each row's bit set in `legal`, negative: all symbols; NULL: row r has bit set r */
     const int32_t *legal_index;
     int32_t *ids;    /* [R, B] output: each row's best symbols, best first; entries from counts[r] on are not written */
     float *logp;     /* [R, B] output: their log-probabilities */
@@ -324,8 +301,7 @@ typedef struct rill_kernels {
     void (*exp)(size_t n, const float *x, float *y);
 } rill_kernels;
 
-/* Fill *k with the fastest version of every operation that the processor and `mask` allow: RILL_ISA_ALL for
- * everything, RILL_ISA_REF for plain C. Every member is set. Never fails; any thread. */
+/* Fill *k with the fastest operations for the CPU and `mask`: RILL_ISA_ALL for everything, RILL_ISA_REF for plain C. Any thread. */
 void rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
 
 /* Run the row operation `kind` on all rows of a call. */
@@ -342,8 +318,8 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`. It multiplies int8, bf16
- * if the GEMM does, else fp32. */
+/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`: int8, bf16 if GEMMs use
+ * it, else fp32. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

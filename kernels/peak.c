@@ -6,13 +6,13 @@
 
 enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 
-/* --- vectors ------------------------------------------------------------------------------------------------------ */
+/* --- loops on vectors --------------------------------------------------------------------------------------------- */
 
 /* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
-/* Define the function `name` for the instruction sets `sets`: a loop of STEP(i), which updates the `wide` vector a[i] from x and y. The
- * asm hides x from the optimiser. */
+/* Define a function for the instruction sets `sets`: a loop of STEP(i), which updates the vector a[i] from x and y. The asm hides x from
+ * the optimiser. */
 #define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
     __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
     {                                                                    \
@@ -47,7 +47,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 #define FMA_256(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
 #define BF16_512(i) a[i] = _mm512_dpbf16_ps(a[i], (__m512bh)x, (__m512bh)y);
 #define DOT_512(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
-#define PAIRS_256(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y)); /* as in the int8 GEMM for AVX2 */
+#define PAIRS_256(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y)); /* the int8 GEMM's instructions for AVX2 */
 PEAK_LOOP(fma_avx512, "avx512f", __m512, __m512, _mm512_set1_ps(0.999f), _mm512_set1_ps(0.5f), FMA_512)
 PEAK_LOOP(fma_avx2, "avx2,fma", __m256, __m256, _mm256_set1_ps(0.999f), _mm256_set1_ps(0.5f), FMA_256)
 PEAK_LOOP(dot_vnni, "avx512f,avx512vnni", __m512i, __m512i, _mm512_set1_epi8(3), _mm512_set1_epi8(5), DOT_512)
@@ -70,7 +70,7 @@ PEAK_LOOP(dot_i8mm, "arch=armv8.2-a+i8mm", int32x4_t, int8x16_t, vdupq_n_s8(3), 
 READ_LOOP(read_neon, "arch=armv8-a", uint32x4_t)
 #endif
 
-/* --- plain C ------------------------------------------------------------------------------------------------------ */
+/* --- loops in plain C --------------------------------------------------------------------------------------------- */
 
 static void fma_plain(rill_peak_loop *loop)
 {
@@ -102,7 +102,7 @@ static void read_plain(rill_peak_loop *loop)
     loop->sum += (float)(sum[0] & 1);
 }
 
-/* --- choice of a loop --------------------------------------------------------------------------------------------- */
+/* --- choosing a loop ---------------------------------------------------------------------------------------------- */
 
 /* Return the flops of one pass of a loop whose iterations add `wide` products to each of the accumulators. */
 static double pass_flops(double wide)
@@ -140,7 +140,7 @@ rill_peak_loop rill_peak_loop_read(const void *data, size_t bytes)
     return loop;
 }
 
-/* --- timing ------------------------------------------------------------------------------------------------------- */
+/* --- measuring a loop --------------------------------------------------------------------------------------------- */
 
 double rill_clock(void)
 {

@@ -1,12 +1,10 @@
-/* pool.c: the thread pool, whose threads claim chunks of a job, and the partition of a call into chunks.
+/* The thread pool: threads claim chunks of a job; and the partition of a call into chunks.
  *
- * One 64-bit word holds the job's generation (high half) and the number of unclaimed chunks (low half). A thread claims a chunk by a
- * compare-and-swap that decrements the low half. Invariant: the job's fields (fn, arg, chunks) change only while the low half is 0 and
- * every claimed chunk is done. A thread reads the fields after the word and before the swap; if the swap succeeds, the fields belong to
- * that word.
+ * A 64-bit word has the job's generation (high half) and the number of unclaimed chunks (low half). A compare-and-swap claims a chunk. The
+ * job's fields (fn, arg, chunks) change only when all chunks are done, so fields read between word and swap belong to that word.
  *
- * A worker adds itself to `sleepers`, rereads the word, then sleeps on `epoch`. A caller publishes the word, then reads `sleepers`. All
- * four accesses are sequentially consistent, so no wake-up is lost. The caller waits on `done` in the same way. */
+ * No wake-up is lost: a worker adds itself to `sleepers`, rereads the word, then sleeps; a caller publishes the word, then reads
+ * `sleepers`. All four accesses are sequentially consistent. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* declares syscall() */
 #endif
@@ -231,8 +229,8 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 
 /* ---- chunks ---------------------------------------------------------------------------------------------- */
 
-/* A call shorter than SERIAL_NS runs on the calling thread, because waking a worker costs more than it saves. No chunk is shorter than
- * CHUNK_NS. Other threads claim the chunks that a descheduled thread leaves. */
+/* A call shorter than SERIAL_NS runs on the calling thread: waking a worker costs more. No chunk is shorter than CHUNK_NS. Several chunks
+ * per thread, so that others take over for a descheduled one. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

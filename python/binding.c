@@ -104,7 +104,7 @@ void rillpy_fill_choices(const rill_score_request *request, int32_t n, int32_t a
         rill_score_result_fill(request, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
 }
 
-/* --- prefixes: action ids, and a bias of each --------------------------------------------------------------------- */
+/* --- prefixes of outputs ------------------------------------------------------------------------------------------ */
 
 typedef struct prefix_action {
     int32_t action;

@@ -1,8 +1,6 @@
-/* C functions that Python's binding adds to librill. binding.py generates Python declarations from this file; binding.c has the
- * bodies.
+/* C functions that Python's binding adds to librill. binding.py generates Python declarations from this file.
  *
- * A hook table is followed by a handle. The Python callbacks get the handle and find their object by it: `self` of a Python heuristic,
- * scorer or scheduler is the handle of its table. This interface is private to the package and not stable. */
+ * A table of Python callbacks has a handle, which librill passes to them as `self`. Private to the package, not stable. */
 #ifndef RILLPY_BINDING_H
 #define RILLPY_BINDING_H
 
@@ -33,39 +31,38 @@ void rillpy_heuristic_init(rillpy_heuristic *out, void *handle);
 void rillpy_scorer_init(rillpy_scorer *out, void *handle);
 void rillpy_scheduler_init(rillpy_scheduler *out, void *handle);
 
-/* Return the handle that follows a registered domain table in memory; the Python callbacks get it. */
+/* Return the handle of a registered domain table, for its Python callbacks. */
 void *rillpy_domain_handle(const rill_domain *table);
 
 /* Record `text` as the context's error, even if it contains '%'. Returns status. */
 rill_status rillpy_fail(rill_context *ctx, rill_status status, const char *text);
 void rillpy_input_fail(rill_input *input, const char *text);
 
-/* Copy the actions of row `row`, oldest first, to `out`, at most `capacity`. Returns the number of actions. */
+/* Copy the row's actions (hypothesis), oldest first, to `out`, at most `capacity`. Returns their number. */
 int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t capacity);
 
-/* Modify several (row, action) pairs. what: 0 add, 1 scale, 2 ban, 3 allow; value: [n], not used by ban and allow.
- *   Returns as rill_modifiers_add() */
+/* Modify several (row, action) pairs. what: 0 add, 1 scale, 2 ban, 3 allow; value: [n], unused by ban and allow.
+ *   Returns as rill_modifiers_add(). */
 rill_status rillpy_modify(rill_modifiers *modifiers, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
                           const float *value);
 
-/* The table of the scorer "python-prefix": outputs must begin with the actions in a request's argument, a list of ids, "5 7 2". These
- * count in the length, not in the score. Without an argument it has no effect. */
+/* The scorer "python-prefix": outputs must begin with the actions in a request's argument, "5 7 2". Forced actions count in the length,
+ * not in the score. No effect without argument. */
 const rill_scorer *rillpy_prefix(void);
 
-/* The table of the scorer "python-bias". Its argument in a request is "SHARE ACTION:BIAS ACTION:BIAS ...". While a hypothesis is a
- * prefix of these actions, the scores of all choices gain SHARE, and the next action BIAS. Without an argument it has no effect. */
+/* The scorer "python-bias", with argument "SHARE ACTION:BIAS ACTION:BIAS ...". While a hypothesis is a prefix of these actions, all next
+ * actions gain SHARE, and the sequence's next one BIAS. No effect without argument. */
 const rill_scorer *rillpy_bias(void);
 
-/* The table of the scorer "python-ban": outputs contain none of the sequences in its argument, "ACTION ACTION | ACTION ...". If the
- * argument begins with "|", any first action is allowed, because another scorer forces it. Without an argument it has no effect. */
+/* The scorer "python-ban": outputs contain none of the sequences "ACTION ACTION | ACTION ...". A leading "|" allows any first action,
+ * because another scorer forces it. No effect without argument. */
 const rill_scorer *rillpy_ban(void);
 
-/* Append the names of n actions to `out`, and write the number of bytes of each to length [n]. An action without a name gets its id.
+/* Append the names of n actions (an id if nameless) to `out`, and write the bytes of each to length [n].
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out);
 
-/* Fill the result of a score call for n rows. logp: [n, actions] log-probabilities, C-contiguous, -inf for illegal actions; every:
- * [actions] the numbers 0, 1, 2 ... */
+/* Fill the result of a score call for n rows. logp: [n, actions], C-contiguous, -inf for illegal actions; every: [actions] 0, 1, 2 ... */
 void rillpy_fill_choices(const rill_score_request *request, int32_t n, int32_t actions, const int32_t *every,
                          const float *logp, rill_score_result *out);
 

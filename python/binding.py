@@ -1,8 +1,7 @@
 """Write the C source of rill._native: librill's public functions for Python, by cffi in API mode.
 
-The declarations are preprocessed from rill/rill.h, so no list has to be maintained. Left out are system headers, whose
-types cffi knows, and functions with a va_list or an inline body. HOOKS are Python functions that librill calls.
-binding.h and binding.c are C code for loops that would be slow in Python.
+Declarations come from the preprocessed rill/rill.h, without system headers, functions with a va_list, and inline functions.
+HOOKS are Python functions that librill calls. binding.h and binding.c have loops that would be slow in Python.
 
     usage: binding.py CC INCLUDE_FOLDER BINDING_H BINDING_C OUTPUT.c
 """

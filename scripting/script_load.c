@@ -15,7 +15,6 @@ const script_part script_parts[] = {
     {script_open_scorers, NULL},
     {script_open_schedulers, NULL},
     {script_open_domains, NULL},
-    {script_open_config_lua, NULL},
     {script_open_config, NULL},
     {script_open_ffi, script_native_free},
     {script_open_names, NULL},
@@ -23,7 +22,7 @@ const script_part script_parts[] = {
     {NULL, NULL},
 };
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- running a script --------------------------------------------------------------------------------------------- */
 
 typedef struct chunk {
     rill_script *script;
@@ -31,7 +30,7 @@ typedef struct chunk {
     size_t length;
 } chunk;
 
-/* Skip a byte order mark and a first line "#!...". The newline of that line is kept, so that line numbers in messages are right. */
+/* Skip a byte order mark and a first line "#!...", but not its newline: line numbers stay right. */
 static void skip_bom_and_shebang(chunk *c)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -95,7 +94,7 @@ int rill_script_returned(const rill_script *s)
     return s->result != LUA_NOREF && s->result != LUA_REFNIL;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- loading a file ----------------------------------------------------------------------------------------------- */
 
 rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
 {

@@ -1,23 +1,32 @@
 #!/usr/bin/env bash
 # The README on a bare system: a minimal Debian or Ubuntu gets git, sudo and a new user, who runs a part of the README there.
-#   usage: fresh.sh [--in FOLDER] SYSTEM [PART...]    e.g. fresh.sh debian13; fresh.sh --in /tmp/fresh noble demo
-# SYSTEM: debian12, debian13, or a suite of the mirror that this machine's apt uses. RILL_MIRROR names another mirror.
+#   usage: fresh.sh [--save] [--in FOLDER] SYSTEM [PART...]    e.g. fresh.sh debian13; fresh.sh --in /tmp/fresh noble demo
+# SYSTEM: debian12, debian13, or a suite of the mirror that this machine's apt uses. RILL_MIRROR names another mirror, or is a line of
+# sources.list: Ubuntu's needs `main universe`.
 # PART: each starts with the bare system and a clone of HEAD. Without one: demo, then test.
 #   demo   ./dev demo, and the README's first translation
 #   test   ./dev test
 #   pip    pip install . into an environment, and a translation from Python
 #   wheel  builds a wheel (./dev wheel), leaves it and its LGPL library's source in dist/, and installs it where no compiler is
 #   deb    builds the packages, checks them with lintian, leaves them in dist/SUITE, and installs them in another bare system
-#   image  the steps of packaging/Dockerfile (debian12), the server and its health check, and the size
-# --in FOLDER: keep the bare system, as an archive, and the logs there. Needs root and mmdebstrap. Prints what each part installed and the
-# last lines of its log. Exits with the status of the first part that failed.
+#   image  the steps of packaging/Dockerfile (debian12); its size, user and health check, and how the server ends
+# --in FOLDER: keep the bare system, as an archive, and the logs there. --save: write each part's lines that begin with `fresh:` to
+# bench/results/fresh.txt. Needs root and mmdebstrap. Prints what each part installed and the last lines of its log. Exits with the
+# status of the first part that failed.
 set -eu
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
 fail() { printf 'fresh: %s\n' "$*" >&2; exit 1; }
 
-keep=
-[ "${1:-}" != --in ] || { keep=$(realpath -m "${2:?--in needs a folder}"); shift 2; }
-suite=${1:?usage: fresh.sh [--in FOLDER] SYSTEM [PART...]}
+keep= save=
+while :; do
+  case ${1:-} in
+  --save) save=$repository/bench/results/fresh.txt ;;
+  --in) keep=$(realpath -m "${2:?--in needs a folder}") && shift ;;
+  *) break ;;
+  esac
+  shift
+done
+system_name=${1:?usage: fresh.sh [--save] [--in FOLDER] SYSTEM [PART...]} suite=$1
 shift
 case $suite in debian12) suite=bookworm ;; debian13) suite=trixie ;; esac
 [ $# -gt 0 ] || set -- demo test
@@ -87,21 +96,24 @@ enter() {
 }
 run() { enter reader "cd ~/rill; $1"; }
 
+dockerfile() { sed -n "$1" "$repository/packaging/Dockerfile"; }
 # steps STAGE: the RUN lines of the Dockerfile's first or second stage.
 steps() {
   sed -e ':more; /\\$/ { N; s/\\\n//; b more }' "$repository/packaging/Dockerfile" |
     awk -v stage="$1" '/^FROM / { n++ } /^RUN / && n == stage { sub(/^RUN /, ""); print }'
 }
 
-translate='echo "Ein alter Mann liest auf einer Bank im Park die Zeitung." | %s decode -m %s/examples/models/de-en | grep "old man"'
+# translate COMMAND MODEL: the README's first translation.
+translate() { echo "echo 'Ein alter Mann liest auf einer Bank im Park die Zeitung.' | $1 decode -m $2 | grep 'old man'"; }
+translated() { echo "fresh: the first translation $((SECONDS - begin)) s after the bare system"; }
 from_python='import rill; print(next(rill.Model("examples/models/de-en").stream(["Ein Hund läuft über die Wiese."])).text)'
 ours="-name '*rill*' -not -name '*cyrillic*'" # what an uninstalled rill leaves
 
 run_part() {
   case $1 in
-  demo) run "./dev demo; $(printf "$translate" build/rill .)" ;;
+  demo) run "./dev demo; $(translate build/rill examples/models/de-en)" && translated ;;
   test) run "./dev test" ;;
-  pip) run "./dev build; python3 -m venv venv; venv/bin/pip install .; venv/bin/python -c '$from_python'" ;;
+  pip) run "./dev build; python3 -m venv venv; venv/bin/pip install .; venv/bin/python -c '$from_python'" && translated ;;
   wheel)
     run "sudo apt-get -qq update
       sudo apt-get -qq -y --no-install-recommends install python3-venv python3-dev dpkg-dev make pkg-config; ./dev wheel"
@@ -111,12 +123,12 @@ run_part() {
     cp -r "$system$home/rill/dist/sources" "$repository/dist/"
     make_bare
     cp "$work"/*.whl "$system$home/"
-    echo "== another bare system" && begin=$SECONDS
+    begin=$SECONDS
     run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install python3-venv
       cd ~; python3 -m venv venv; venv/bin/pip install -q ./*.whl; if command -v cc; then exit 1; fi
       echo 'Wo ist der Bahnhof?' | venv/bin/rill decode -q -m venv/lib/python3*/site-packages/rill/models/de-en-tatoeba | grep station
-      $(printf "$translate" venv/bin/rill rill)"
-    echo "== the first translation after $((SECONDS - begin)) s"
+      $(translate venv/bin/rill rill/examples/models/de-en)"
+    translated
     run "~/venv/bin/python -c '$from_python'; cd ~
       venv/bin/pip uninstall -q -y rill-decoder; if find venv $ours | grep .; then exit 1; fi"
     ;;
@@ -130,10 +142,10 @@ run_part() {
     cp "$system$home"/debs/* "$repository/dist/$suite/"
     make_bare
     cp "$repository/dist/$suite"/*.deb "$system$home/"
-    echo "== another bare system" && begin=$SECONDS
+    begin=$SECONDS
     run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install ~/*.deb; cd ~
-      $(printf "$translate" rill rill)"
-    echo "== the first translation after $((SECONDS - begin)) s"
+      $(translate rill rill/examples/models/de-en)"
+    translated
     run "python3 -c '$from_python'
       sudo apt-get -qq -y purge rill librill0 librill-dev python3-rill
       if sudo find /usr /etc /var/lib $ours | grep .; then exit 1; fi"
@@ -148,34 +160,66 @@ run_part() {
       --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*'
     unpack "$suite-slim"
     packages >"$work/before"
-    echo "== the second stage; its base has $(du -sm --one-file-system "$system" | cut -f1) MB"
+    echo "fresh: the second stage; its base has $(du -sm --one-file-system "$system" | cut -f1) MB"
     enter root "$(steps 2)"
     cp -a "$work/out/." "$system/"
     rm -rf "$work/out"
-    echo "== the image has $(du -sm --one-file-system "$system" | cut -f1) MB"
+    size=$(du -sm --one-file-system "$system" | cut -f1)
+    echo "fresh: the image has $size MB"
+    [ "$size" -lt 150 ]
     cp -r "$repository/examples/models/de-en" "$system/model"
-    enter rill "$(sed -n 's/^CMD \[\(.*\)\]$/rill \1/p' "$repository/packaging/Dockerfile" | tr -d ',') & server=\$!
-      for second in 1 2 3 4 5 6 7 8 9; do sleep 1
-        $(sed -n 's/^  CMD \["bash", "-c", "\(.*\)"\]$/if bash -c "\1"; then break; fi/p' "$repository/packaging/Dockerfile" |
-          sed 's/\\\\/\\/g')
-      done; id -un; kill -TERM \$server; wait \$server"
+    user=$(dockerfile 's/^USER //p') healthy=0
+    enter "$user" "[ \$(id -u) != 0 ]; $(translate rill /model)"
+    translated
+    # The server is the first process of its container, as under Docker: signals that it does not handle would be ignored.
+    enter "$user" "exec $(dockerfile 's/^CMD \[\(.*\)\]$/rill \1/p' | tr -d ,)" &
+    server=$!
+    for second in 1 2 3 4 5 6 7 8 9; do
+      sleep 1
+      enter "$user" "$(dockerfile 's/^  CMD \["bash", "-c", "\(.*\)"\]$/\1/p' | sed 's/\\\\/\\/g')" && healthy=$second && break
+    done
+    unshared=$(pgrep -P $server) stopping=$SECONDS
+    kill -TERM "$(pgrep -P "$unshared")"
+    wait $server
+    [ $healthy != 0 ]
+    echo "fresh: healthy as user $user after $healthy s; SIGTERM ended it after $((SECONDS - stopping)) s"
     rm -r "$system/model"
     ;;
   esac
+}
+
+# save_lines PART: the part's paragraph of the file, in place of an older one.
+save_lines() {
+  local command="+ ./dev fresh --save $system_name $1"
+  touch "$save"
+  sed -i "\\|^$command\$|,/^\$/d" "$save"
+  {
+    echo "$command"
+    echo "$(date -u +%Y-%m-%dT%H:%MZ), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), jobs ${JOBS:-$(nproc)}," \
+      "load $(cut -d ' ' -f 1 /proc/loadavg)"
+    echo "$head"
+    cat "$work/lines"
+    echo
+  } >>"$save"
 }
 
 status=0
 for part; do
   make_bare
   begin=$SECONDS log=$keep/log/$suite-$part.txt
-  (. "$system/etc/os-release" && printf '== %s, commit %s: %s\n' "$PRETTY_NAME" "$(git -C "$repository" rev-parse --short HEAD)" "$part")
+  head=$(. "$system/etc/os-release" && echo "fresh: $PRETTY_NAME, commit $(git -C "$repository" rev-parse --short HEAD): $part")
+  echo "$head"
   set +e # in a condition, bash would not stop the part at its first failure
   (set -e; run_part "$part") >"$log" 2>&1
   status=$?
   set -e
-  tail -n 12 "$log"
-  packages | comm -13 "$work/before" - | awk -v part="$part" '{ names = names " " $1; size += $2; n++ }
-    END { printf "== %s installed %d packages, %.0f MB:%s\n", part, n, size / 1024, names }' | fold -s -w 140
-  printf '== %s: exit code %d after %d s\n' "$part" $status $((SECONDS - begin))
+  tail -n 12 "$log" | grep -v '^fresh: ' || true
+  {
+    grep '^fresh: ' "$log" || true
+    packages | comm -13 "$work/before" - | awk -v part="$part" '{ names = names " " $1; size += $2; n++ }
+      END { printf "fresh: %s installed %d packages, %.0f MB:%s\n", part, n, size / 1024, names }' | fold -s -w 140
+    printf 'fresh: %s: exit code %d after %d s\n' "$part" $status $((SECONDS - begin))
+  } | tee "$work/lines"
   [ $status = 0 ] || exit $status
+  [ -z "$save" ] || save_lines "$part"
 done

@@ -26,7 +26,7 @@ import marian_model
 
 class CTranslate2:
     SETTINGS = [
-        # the peer's options, and rill's
+        # options of the other toolkit, and rill's
         ({"beam_size": 2, "num_hypotheses": 2}, []),
         ({"beam_size": 5, "num_hypotheses": 5}, []),
         ({"beam_size": 5, "num_hypotheses": 5, "length_penalty": 0.6}, ["--length-penalty", "0.6"]),

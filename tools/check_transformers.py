@@ -4,7 +4,7 @@
 Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model of
 one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed, contradicting), ties
 and stored tables, activations, types of numbers, added and special tokens, lengths, search settings. Texts are read with the
-directory's tokenizer by both. transformers computes in 64 bits.
+directory's tokenizer by both. transformers computes in 64 bits; its search, which adds log-probabilities in 32 bits, is made to.
 
 Of each directory rill may refuse what docs/mt.md says it refuses; such directories, and those that transformers does not open,
 are counted apart. So are those whose lists transformers itself makes otherwise in 32 bits than in 64: their searches hang on a
@@ -30,6 +30,7 @@ warnings.filterwarnings("ignore")
 try:
     import torch
     import transformers
+    import transformers.generation.utils as generation_utils
     from safetensors.torch import load_file, save_file
     from tokenizers import AddedToken
     from transformers.models.fsmt import modeling_fsmt
@@ -81,6 +82,14 @@ def read(folder, name):
 def write(folder, name, value):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False, indent=1)
+
+
+class Torch64:
+    """torch as transformers' search sees it in 64 bits: what it asks for in 32 bits, log-probabilities and their sums, has 64."""
+    float = float32 = torch.float64
+
+    def __getattr__(self, name):
+        return getattr(torch, name)
 
 
 class Folder:
@@ -148,11 +157,13 @@ class Folder:
             config["added_tokens_decoder"] = {token.pop("id"): token for token in both["added_tokens"]}
             write(self.path, "tokenizer_config.json", config)
             os.remove(os.path.join(self.path, "tokenizer.json"))
-        elif both is not None:  # as newer versions save it, with this file alone
+        elif both is not None and self.maybe(0.7):  # as newer versions save it, with this file alone
             self.edits.append("tokenizer.json alone")
             for name in VOCABULARY_FILES:
                 if os.path.exists(os.path.join(self.path, name)):
                     os.remove(os.path.join(self.path, name))
+        elif both is not None:
+            self.edits.append("tokenizer.json beside older files")
         tokens = tokenizer.get_vocab()
         self.size = max(max(tokens.values()) + 1, len(tokens))
         if self.name == "m2m":
@@ -336,6 +347,7 @@ class Folder:
 def theirs(folder, lines, languages, dtype=torch.float64):
     tokenizer = folder.load_tokenizer(folder.path)
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder.path, dtype=dtype).eval()
+    generation_utils.torch = Torch64() if dtype == torch.float64 else torch
     more, shared = {}, set()
     if folder.name == "m2m":  # an id that is an added token and a language: docs/mt.md says which of them rill writes
         shared = set(tokenizer.lang_token_to_id.values()) & set(tokenizer.added_tokens_decoder)
@@ -396,7 +408,9 @@ def difference(expected, found):
         close = score is None or abs(score - other) < SCORES * max(1, abs(score))
         near = score is not None and any(j != i and abs(score - s) < SCORES * max(1, abs(score)) for j, (_, s) in enumerate(outputs))
         if not close or (actions != others and not near):
-            return f"inputs {ids}\n  output {i}: {actions} at {score}\n  found     {others} at {other}"
+            same = next((j for j, (a, b) in enumerate(zip(actions, others)) if a != b), 0)
+            return (f"inputs {ids}\n  output {i}, {len(actions)} tokens, from {same} on: {actions[same:same + 20]} at {score}\n"
+                    f"  found, {len(others)} tokens: {others[same:same + 20]} at {other}")
     if text is not None and outputs[0][0] == lists[0][0] and tidy(text) != tidy(written):
         return f"text {tidy(text)!r}\n  found {written!r} of {lists[0][0]}"
     return None

@@ -25,7 +25,7 @@ FIXED = {
 }
 NORMS = {"encoder": ("self_attn_layer_norm", "final_layer_norm"),
          "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")}
-# Not weights: counts of versions, and tables of positions, which are computed.
+# Tensors that are no weights: version numbers, and sinusoids, which are computed.
 PASSED_OVER = re.compile(r"(encoder|decoder)\.(version|embed_positions\.(_float_tensor|weights)|future_mask)$")
 
 

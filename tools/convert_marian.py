@@ -22,7 +22,7 @@ from refusal import Refused, decoded
 
 OPTIONS = "special:model.yml"
 PAD = "<pad>"
-# Marian has no limit of positions, whose sines have no end; this bounds what one line may cost. An output has 3 n + 50 tokens too.
+# Maximum number of positions in the converted model. Marian has no limit, since sinusoids can be computed for any position.
 LENGTH = 4096
 ATTENTION = {"self": "self_attn", "context": "encoder_attn"}
 FIRST_BLOCKS = {"self-attention": "attention", "rnn": "ssru", "average-attention": "average"}

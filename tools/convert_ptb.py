@@ -12,7 +12,7 @@ from refusal import Refused, written_whole
 TRACE = "-NONE-"
 MAX_DEPTH = 300  # brackets of one tree that are open at once; the functions below are recursive
 ROOT, ROOTS = "TOP", ("", "TOP", "ROOT")
-# A tag with its word, a bracket that opens with its label, one that closes; or a word at a wrong position.
+# Tokens of a tree: a bracket with tag and word, an opening bracket with its label, a closing bracket, or a misplaced word.
 PART = re.compile(r"\(\s*([^()\s]+)\s+([^()\s]+)\s*\)|\(\s*([^()\s]*)|(\))|[^()\s]+")
 PARTS = ("train", "dev", "test")
 

@@ -21,7 +21,7 @@ import docs_reference  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PICTURES = {".svg", ".png"}
-# A theme of our own: those of MkDocs bring fonts and jQuery, and Debian 12's package lacks a part of them.
+# The site has its own theme: MkDocs' themes need fonts and jQuery, which Debian 12's package lacks in part.
 THEME = {
     "name": None,
     "custom_dir": str(ROOT / "tools" / "docs_theme"),

@@ -26,7 +26,7 @@ from html import escape
 import page_numbers
 import page_rules
 
-# A grey that reads on white and on black; colours for any kind of colour vision (Okabe and Ito).
+# A grey that is legible on white and on black, and colours for all kinds of colour vision (Okabe and Ito).
 INK, COLOURS = "#767676", ("#d55e00", "#0072b2", "#009e73", "#cc79a7")
 LEFT, WIDTH, HEIGHT, STEP, HEAD, FOOT = 64, 700, 110, 174, 34, 46
 FULL, BINS = 0.9, 56

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-# Products of one instruction.
+# Number of multiplications that one instruction computes.
 PRODUCTS = {"fmla": 4, "smull": 8, "smull2": 8, "smlal": 8, "smlal2": 8, "sdot": 16, "smmla": 32}
 BRANCH = re.compile(r"b\.\w+|cbn?z|tbn?z")
 

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-# Per multiprocessor: warps, blocks, registers, bytes of shared memory (CUDA C++ Programming Guide, "Compute Capabilities").
+# Limits of a multiprocessor: warps, blocks, registers, bytes of shared memory (CUDA C++ Programming Guide, "Compute Capabilities").
 Limits = collections.namedtuple("Limits", "warps blocks registers shared")
 ARCHITECTURES = {
     80: Limits(64, 32, 65536, 164 << 10),

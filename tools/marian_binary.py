@@ -17,7 +17,7 @@ VERSION = 1
 PLAIN = {0x101: np.int8, 0x201: np.uint8, 0x402: np.float16, 0x404: np.float32, 0x408: np.float64}
 INTGEMM8 = 0x4101
 ROW_UNITS = "_QuantMultA"  # the factor for activations in 8-bit products; not needed here
-# The transposition of a matrix with another number of rows or columns reads beside them.
+# A transposed matrix is stored in blocks: BLOCK must divide its numbers of rows and columns.
 BLOCK = 16
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A Hugging Face directory of type `marian` as Marian's own model.npz, for comparing with marian-decoder: the way back from
-convert_marian.py. Takes NumPy alone.
+convert_marian.py. Takes NumPy alone. Tests of the converter write Marian's other files by it: .bin models and vocabularies.
 
 usage: marian_model.py MARIAN_DIRECTORY MODEL.npz
 
@@ -10,6 +10,7 @@ Marian has no row for padding and computes positions itself; the directory decod
 
 import json
 import os
+import struct
 import sys
 
 import numpy as np
@@ -77,6 +78,48 @@ def yaml_of(options):
 def save_marian(path, arrays, options):
     raw = np.frombuffer(yaml_of(options).encode() + b"\0", dtype=np.int8)
     np.savez(path, **arrays, **({"special:model.yml": raw} if options else {}))
+
+
+def binary_items(arrays, options, in_8_bits=()):
+    """The items of a .bin model: type, bytes, shape by name. Those `in_8_bits` are stored as marian-conv --gemm-type intgemm8 does."""
+    text = yaml_of(options).encode() + b"\0"
+    items = {"special:model.yml": (0x101, text, (1, len(text)))}
+    for name, array in arrays.items():
+        if name not in in_8_bits:
+            items[name] = (0x404, np.ascontiguousarray(array, np.float32).tobytes(), array.shape)
+            continue
+        unit, whole = quantised(array)
+        items[name] = (0x4101, (whole if name == "Wemb" else whole.T).tobytes() + unit.tobytes(), array.shape)
+        items[name + "_QuantMultA"] = (0x404, np.float32(9).tobytes(), (1, 1))
+    return items
+
+
+def quantised(array):
+    """The multiplier of a matrix in 8 bits, and its integers."""
+    unit = np.float32(127 / np.abs(array).max())
+    return unit, np.clip(np.rint(array * unit), -127, 127).astype(np.int8)
+
+
+def save_binary(path, items, align=256):
+    """Headers, names, shapes, padding, data of as many bytes as `align` divides."""
+    rows = [(name.encode() + b"\0", kind, shape, data + bytes(-len(data) % align))
+            for name, (kind, data, shape) in items.items()]
+    head = struct.pack("<QQ", 1, len(rows))
+    head += b"".join(struct.pack("<QQQQ", len(name), kind, len(shape), len(data)) for name, kind, shape, data in rows)
+    head += b"".join(name for name, *_ in rows) + b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in rows)
+    gap = -(len(head) + 8) % align
+    with open(path, "wb") as file:
+        file.write(head + struct.pack("<Q", gap) + bytes(gap) + b"".join(data for *_, data in rows))
+
+
+def save_vocabulary(path, pieces):
+    """With each kind of YAML's quotes."""
+    with open(path, "w", encoding="utf-8") as file:
+        for number, piece in enumerate(pieces):
+            quoted = piece if piece.isalpha() else json.dumps(piece, ensure_ascii=number % 2 == 0)
+            if number % 5 == 0 and not piece.isalpha():
+                quoted = "'" + piece.replace("'", "''") + "'"
+            file.write(f"{quoted}: {number}\n")
 
 
 def convert(source, target):

@@ -15,7 +15,7 @@ from refusal import Refused, written_whole
 
 SHARED = "model.shared.weight"
 ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
-# Other types that rill reads, and whose tensors it checks when it opens the result; and the possible names of their tables.
+# Other model types that rill reads, and the possible names of their embedding tables.
 FAMILIES = ("m2m_100", "mbart", "bart", "pegasus", "t5", "mt5", "umt5")
 FAMILY_TABLES = [prefix + name + ".weight" for prefix in ("model.", "")
                  for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")]

@@ -148,8 +148,8 @@ class Marian(nn.Module):
             if parameter.dim() == 1:
                 nn.init.zeros_(parameter)
                 continue
-            # What blocks add to their inputs begins small. Else the norm behind a block lets the inputs fade, and before the
-            # decoder looks at the encoder at all, all its positions have become the same.
+            # Blocks begin with small outputs. With larger ones the post-norm shrinks the residual stream, and the decoder's
+            # positions become equal before cross-attention is learnt.
             begins_small = any(part in name for part in ("v_proj", "out_proj", "fc1", "fc2"))
             nn.init.xavier_uniform_(parameter, 0.5 if begins_small else 1.0)
         nn.init.normal_(self.model.shared.weight, std=config["d_model"] ** -0.5)

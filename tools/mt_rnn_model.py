@@ -82,7 +82,7 @@ class Rnn(nn.Module):
         mean = (annotations * weight.unsqueeze(-1)).sum(1) / weight.sum(1, keepdim=True)
         state = torch.tanh(mean @ self.ff_state_W + self.ff_state_b)
         steps = (words @ self.joined("decoder_W", "decoder_Wx") + self.joined("decoder_b", "decoder_bx")).unbind(1)
-        # The annotations' part is the larger by far: tanh of it and the state's part, for each position of the source.
+        # Attention keys: computed once per sentence; only the query depends on the decoder state.
         keys = annotations @ self.decoder_Wc_att + self.decoder_b_att
         hidden = torch.zeros(real.shape).masked_fill_(~real, -math.inf)
         run = self.conditional if self.config["decoder"] == "conditional" else self.simple

@@ -291,7 +291,7 @@ class House:
         """Whether the test passes (or skips) within so many seconds of processors, and those it took; its process group ends with it."""
         test = self.tests[name]
         begin, before = time.monotonic(), seconds_of_children()
-        # A mutant may have the size and the second of the source before it: bytecode that is kept would pass for it.
+        # Write no bytecode: a mutant may have the size and modification time of the original source, whose bytecode would then be used.
         process = subprocess.Popen(test["cmd"], cwd=test["workdir"] or self.build,
                                    env={**os.environ, **test["env"], "PYTHONDONTWRITEBYTECODE": "1"},
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -363,7 +363,7 @@ class House:
             order = sorted((n for n in self.tests if self.concerns(n, mutant)), key=lambda n: -self.promise(n, mutant.path))
             for i, name in enumerate(order):
                 files = self.tests[name]["files"]
-                # Most mutants are caught soon: after some tests, all that the others need is built at once.
+                # Most mutants fail one of the first tests. So only after SOON tests everything that the other tests need is built.
                 if i <= SOON and not self.make(files if i < SOON else sorted({f for n in order[i:] for f in self.tests[n]["files"]})):
                     return "broken", ""
                 if not script and all(self.digest(f) == self.whole[f] for f in files):

@@ -303,6 +303,24 @@ def domain_cell(label, heading):
     return row[3] + unit if heading.startswith("quality") else row[4]
 
 
+def limits_cell(label, heading, before):
+    """An operation of the OPUS size: its share of the time and of the processor's peak."""
+    kind = "fp32" if len(before) < 3 else "int8"
+    rows = raw("mt-profile-opus-1t.txt").split(f"rill {kind} fixed n=32\n")[1].split("seconds: ")[0].splitlines()
+    share, peak = next(re.search(r"([\d.]+)%.* (\d+)%$", row).groups() for row in rows if " ".join(row.split()).startswith(label))
+    return peak if heading.endswith("peak, %") else share
+
+
+def times_cell(label, heading, before):
+    """Firefox's student beside its own engine."""
+    program = "its own engine" if label.startswith("Firefox") else label.replace("`", "")
+    row = next(row for row in columns("published-times.txt") if row[:2] == ["Firefox enpt, FLORES dev", program])
+    cells = {"seconds": row[2], "memory, MB": row[3], "BLEU": row[4]}
+    if len(row) < 6:
+        return cells.get(heading, "1")
+    return cells[heading] if heading in cells else re.sub(r"x ([\d.]+) \(([\d.]+)-([\d.]+)\)", "\\1 × (\\2–\\3)", row[5])
+
+
 def published_cell(label, heading, before):
     """Published models beside the programs they were made for."""
     if heading not in ("equal", "BLEU"):
@@ -461,9 +479,8 @@ RULES = [
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
     TextRule(README, r"at most (\d+) % on \[two threads\]", refill_values),
     TextRule(README, r"factors of this model are between ([\d.]+) and ([\d.]+)\.", avx2_range),
-    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) in int8, `stream-all` ([\d.]+) and "
-             r"([\d.]+) "
-             r"\(([\d.]+) and ([\d.]+) at k = 50\)", avx2_values),
+    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8\. `stream-all` is ([\d.]+) "
+             r"and ([\d.]+) times as fast, and ([\d.]+) and ([\d.]+) times at k = 50", avx2_values),
     KeyedTableRule(README, "size, processor | weights |", sizes_cell),
     KeyedTableRule(TRANSLATION, "| NLLB's size, fp32 |", large_cell),
     KeyedTableRule(README, "| BLEU, fp32 | tokens/s, fp32", twice_int8(against_cell)),
@@ -477,10 +494,12 @@ RULES = [
     KeyedTableRule(SEARCH, "k | plain BLEU", cube_cell),
     KeyedTableRule(SEARCH, "k | plain: BLEU, s", cube_rnn_cell),
     TextRule(SEARCH, r"`accelerated` reaches (\d+) % of", reached_values),
-    TextRule(SEARCH, r"\(([\d.]+), ([\d.]+) and ([\d.]+) words on average\) the class size at k = 30 is ([\d.]+), ([\d.]+) and ([\d.]+)\.",
-             length_values),
+    TextRule(SEARCH, r"have ([\d.]+), ([\d.]+) and ([\d.]+) words on average\. Their class size at k = 30 is ([\d.]+), ([\d.]+) and "
+             r"([\d.]+)\.", length_values),
     KeyedTableRule(SEARCH, "set, inputs | N |", short_cell),
     KeyedTableRule(TRANSLATION, "| gemm | attention |", profile_cell),
+    KeyedTableRule(TRANSLATION, "operation, 512/2048 |", limits_cell),
+    KeyedTableRule(README, "Firefox's English-Portuguese student", times_cell),
     TableRule(MEASUREMENTS + "kernels.md", "M | 1 | 5 |", gemm_cell),
     TableRule(MEASUREMENTS + "kernels.md", "K x N | 128 x 512 |", small_gemm_cell),
     TextRule(MEASUREMENTS + "serving.md", r"Of (\d+) settings of (\d+) options, (\d+) are refused before any work\. (\d+) are answered, "

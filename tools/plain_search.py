@@ -57,7 +57,7 @@ def advance(item, rows, scores, actions, search, depth):
     beam = [c for c in beam if c.score >= best - search.absolute]
     beam = beam[:max(0, search.k - len(item.outputs))]
 
-    # The first of a beam is always live here: ended ones that led it have just left.
+    # The first candidate of the beam is live here, because ended ones before it have become outputs.
     if len(item.outputs) >= (search.stop_after or search.k) or not beam:
         item.done = True
     elif depth >= search.max_length:

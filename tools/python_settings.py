@@ -43,7 +43,7 @@ CHAINS = {
     "scorer": "str | Scorer | Sequence[str | Scorer]",
     "scheduler": "str | Scheduler",
 }
-# Texts that Python also takes as numbers or switches.
+# Options with text values for which Python also accepts numbers or bools.
 TEXTS = {"alignment": "bool | float | str"}
 
 

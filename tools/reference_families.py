@@ -42,7 +42,7 @@ def t5_sizes(width, heads, head, layers, inner, buckets=(8, 12)):
                 d_ff=inner, relative_attention_num_buckets=buckets[0], relative_attention_max_distance=buckets[1])
 
 
-# name: family, seed, what makes </s> likely, the type of numbers, the rest of config.json
+# name: family, seed, number that makes </s> likely, type of the weights, the rest of config.json
 SHAPES = {
     "m2m": ("m2m", 6, 7.0, torch.float32, dict(scale_embedding=True, activation_function="relu",
                                                **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),

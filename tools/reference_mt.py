@@ -155,7 +155,7 @@ def make_model(name, shape, sides, generator):
                 width = value.shape[-1] if value.dim() > 1 else 100
                 value.copy_(torch.randn(value.shape, generator=generator) * (1.6 / width ** 0.5))
         if name.startswith("fsmt"):
-            # No bias: the symbols that should be likely get a longer row in place of one.
+            # FSMT has no output bias: a symbol that should be likely gets a longer row of weights instead.
             model.model.decoder.output_projection.weight[config.eos_token_id] *= end
         else:
             bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
@@ -180,7 +180,7 @@ class Decoder:
     def logp(self, prefixes):
         inputs = torch.tensor([[self.config.decoder_start_token_id, *p] for p in prefixes])
         states = self.states.expand(len(prefixes), -1, -1)
-        # FSMT without a cache attends to the future unless it gets input_ids, which it does not use otherwise.
+        # Without input_ids, transformers' FSMT attends to future tokens if it has no cache.
         out = self.model(input_ids=self.ids.expand(len(prefixes), -1), encoder_outputs=(states,),
                          decoder_input_ids=inputs, use_cache=False)
         return out.logits[:, -1].log_softmax(-1)

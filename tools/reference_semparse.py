@@ -133,17 +133,17 @@ def build(name, out):
     target = Vocabulary(SPECIALS + [f"a{i}" for i in range(target_words)])
     model = Seq2Seq(len(source), len(target), embedding, hidden)
     for parameter in model.parameters():
-        # Wide enough that attention and the gates are far from flat.
+        # The range is wide, so that attention and gates are far from uniform.
         torch.nn.init.uniform_(parameter, -1.3, 1.3)
     with torch.no_grad():
-        # Outputs of a random model would seldom end otherwise.
+        # Without this bias, outputs of a random model seldom end.
         model.output.bias[END] += 0.7
 
     max_length = 12
     directory = os.path.join(out, name)
     config = make_config(name, model, max_length)
     save_model(directory, config, to_tensors(model), source, target, kind)
-    # Read back: with 16-bit weights the rounded ones are the model.
+    # Read the weights back, because 16-bit weights are rounded in the file.
     tensors = read_safetensors(os.path.join(directory, "model.safetensors"))
     double = from_tensors(tensors).double().eval()
 

@@ -200,7 +200,7 @@ def build(name, out):
     directory = os.path.join(out, name)
     symbols = make_symbols(suffix_length)
     save_model(directory, name, random_parser(symbols, embedding, tag, hidden, net, seed), symbols, kind)
-    # Read back: with 16-bit weights the rounded ones are the model.
+    # Read the weights back, because 16-bit weights are rounded in the file.
     tensors = read_safetensors(os.path.join(directory, "model.safetensors"))
     double, plain = from_tensors(tensors).double(), Plain(tensors, symbols)
     rng, cases, worst, expansions = random.Random(seed), [], 0.0, 0

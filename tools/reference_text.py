@@ -36,7 +36,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLORES = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans", "zul_Latn"]
 MBART_25 = convert.MBART_LANGUAGES
 MBART_50 = convert.MBART50_LANGUAGES
-# A small table in the place of NFKC's, which takes 240 KB: every kind of rule once.
+# A small normalisation table with one rule of each kind. The full NFKC table takes 240 KB.
 RULES = [("\ufb01", "fi"), ("\u2460", "1"), ("\u3000", " "), ("\t", " "), ("\u00a0", " "), ("e\u0301", "\u00e9"),
          ("\u2026", "..."), ("\uff21", "A"), ("\uff22", "B"), ("\u200b", ""), ("\u0001", ""), ("\u00bd", "1/2"), ("\u2028", " ")]
 SIGNS = ["", "", "", ".", ",", "!", "?", " - ", "'s", "n't", " 're", "...", "(", ")", "\"", "&", "@", "%", "/", "=", "_", "#", "1",

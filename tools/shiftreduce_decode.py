@@ -159,7 +159,7 @@ def beam_search(scorer, search):
         expansions += len(beam)
         beam = keep(beam, structure_children(scorer, beam), search.k, search.absolute, Candidate.structure)
         children = label_children(scorer, beam, last, search.max_candidates)
-        # Ended candidates leave before the heuristics look.
+        # Ended candidates leave the beam before pruning, so the last step has no threshold.
         beam = keep(beam, children, search.k, np.inf if last else search.absolute, Candidate.label)
     return beam, expansions
 

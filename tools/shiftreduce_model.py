@@ -48,7 +48,7 @@ def sentence_of(tree):
         for child in node.children:
             visit(child)
         span = first, len(words)
-        # An only child that is a bracket has the same span and is already there.
+        # A bracket that is an only child has the same span as its parent: join their labels.
         spans[span] = node.label + ("+" + spans[span] if span in spans else "")
 
     visit(tree)
@@ -120,7 +120,7 @@ class Symbols:
     @classmethod
     def count(cls, sentences, suffix_length=4, least_word=2, least_suffix=4, least_shape=3):
         exact = Counter(w for s in sentences for w in s.words)
-        # Rare words still count for the form that they fall back on.
+        # Rare words are counted under their normal form.
         forms = Counter({w: c for w, c in exact.items() if c >= least_word})
         back = Counter()
         for word, c in exact.items():

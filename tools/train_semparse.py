@@ -82,7 +82,7 @@ def loss_of(model, batch, recipe, rng):
     loss = -logp.gather(1, gold.unsqueeze(1)).mean()
     smoothing = recipe["smoothing"]
     if smoothing:
-        # Ids 0 and 2 are never actions; their log-probability is minus infinity.
+        # Ids 0 and 2 are never output: their log-probability is -infinity.
         uniform = -(logp[:, 1].sum() + logp[:, 3:].sum()) / (gold.numel() * (logp.shape[1] - 2))
         loss = (1.0 - smoothing) * loss + smoothing * uniform
     return loss
@@ -104,7 +104,7 @@ class Training(Trainer):
         self.source = Vocabulary.count([q for q, _ in pairs], recipe["min_count"])
         self.target = Vocabulary.count([f for _, f in pairs])
         self.examples = [(self.source.encode(q), self.target.encode(f)) for q, f in pairs]
-        # A bound for hypotheses that never end, not a limit that a sensible one meets.
+        # Length limit for hypotheses that never end; sensible outputs are shorter.
         self.max_length = int(1.5 * max(len(f) for _, f in pairs))
         torch.manual_seed(recipe["seed"])
         model = Seq2Seq(len(self.source), len(self.target), recipe["embedding"], recipe["hidden"],
@@ -231,7 +231,7 @@ def final(pairs, watch, recipe, options):
     training = Training(pairs, recipe, checkpoint_path(options, "final"))
 
     def write(kind="F16"):
-        # Also on the way: a model of half the epochs is good enough to build against.
+        # The model is also written during training, for tests of the decoder.
         config = make_config(options.task, training.average, training.max_length)
         save_model(options.out, config, to_tensors(training.average), training.source,
                    training.target, kind)
@@ -239,7 +239,7 @@ def final(pairs, watch, recipe, options):
     training.run(watch, options.every, write=write)
     training.finish()
     write()
-    # The training pairs are loaded anyway: on them both must decide the same.
+    # Keep 16-bit weights only if they give the same results on a sample of the training pairs.
     half = load_model(options.out)[0]
     sample = random.Random(0).sample(pairs, min(len(pairs), 300))
     full, rounded = (evaluate(m, sample, training.source, training.target, training.search())

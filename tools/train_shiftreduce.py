@@ -81,7 +81,7 @@ def roll_out(golds, lengths, choose):
             rows = alive[free]
             b, c = stack[rows, depth[rows] - 1], end[rows]
             a = stack[rows, depth[rows] - 2]
-            # A bracket that begins with s0 and ends later is lost by combining; else nothing is.
+            # Dynamic oracle: shift if a gold bracket begins with s0 and ends later, since combining would lose the bracket.
             gold = np.where(reach[rows, b] > c, SHIFT, COMBINE)
             structure.append(np.stack([rows, a, b, c, gold], 1))
             action[free] = choose(rows, a, b, c, gold)
@@ -211,7 +211,7 @@ class Training(Trainer):
         structure, label = map(torch.from_numpy,
                                roll_out([self.golds[i] for i in chosen], batch.lengths, explorer))
         d = recipe["net"]
-        # Rows of flat tables: index_select is much faster than advanced indexing, and so is its gradient.
+        # Use index_select on flat tables: it is much faster than advanced indexing, also backward.
         width = positions.shape[1]
 
         def rows(table, part, sentence, position):

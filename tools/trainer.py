@@ -40,7 +40,7 @@ class Trainer:
 
     @torch.no_grad()
     def update_average(self):
-        # Early on the average follows closely, so that it forgets the random start.
+        # In early steps the average follows the weights closely, so that it forgets their random initialisation.
         keep = min(self.keep, (1 + self.steps) / (10 + self.steps))
         for mean, now in zip(self.average.parameters(), self.model.parameters()):
             mean.lerp_(now, 1.0 - keep)

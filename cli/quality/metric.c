@@ -10,7 +10,7 @@ const cli_metric_kind *const cli_metrics[] = {&cli_metric_exact, &cli_metric_ble
 
 enum { KINDS = sizeof cli_metrics / sizeof cli_metrics[0] - 1 };
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
+/* --- finding a metric --------------------------------------------------------------------------------------------- */
 
 static const cli_metric_kind *find_kind(const char *name)
 {
@@ -42,7 +42,7 @@ const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain)
     return kind ? kind : &cli_metric_exact;
 }
 
-/* --- judging ------------------------------------------------------------------------------------------------------ */
+/* --- scoring outputs ---------------------------------------------------------------------------------------------- */
 
 rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind,
                             const rill_domain *domain, const cli_lines *references, cli_message_fn message)
@@ -79,7 +79,7 @@ void cli_counts_add(cli_counts *counts, const cli_verdict *verdict)
     }
 }
 
-/* --- reports ------------------------------------------------------------------------------------------------------ */
+/* --- reporting the value ------------------------------------------------------------------------------------------ */
 
 double cli_quality(const cli_metric_kind *kind, const cli_counts *counts, int oracle)
 {
@@ -98,8 +98,7 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
 
 /* --- exact match ------------------------------------------------------------------------------------------------------- */
 
-/* Exact match: whether an output equals its reference byte for byte in the domain's canonical form. Without such a form, runs of spaces are
- * reduced to one. */
+/* Exact match: the share of outputs equal to their references, in the domain's canonical form, or with runs of spaces reduced to one. */
 enum { RIGHT, INPUTS }; /* indexes in the tally: number of correct outputs, number of inputs */
 
 typedef struct exact {

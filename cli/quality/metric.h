@@ -1,6 +1,5 @@
-/* Metrics: the quality of outputs compared with references.
- * A metric gives each output a tally: counts that are summed over inputs. The metric's value is a percentage, computed from one tally or
- * from a sum. */
+/* Metrics: quality of outputs compared with references. A metric counts per output, and computes a percentage from sums of counts
+ * (tallies). */
 #pragma once
 
 #include <jansson.h>
@@ -23,7 +22,7 @@ typedef struct cli_lines {
 /* Append a line. RILL_OK · RILL_ERR_MEMORY, recorded in the context */
 rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text, size_t length);
 
-/* Append the two tab-separated columns to `first` and `second`. path: source of the lines, for messages.
+/* Append the two tab-separated columns to `first` and `second`. path: for messages.
  *   RILL_OK · RILL_ERR_INPUT (a line without a tab) · RILL_ERR_MEMORY */
 rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
                             cli_lines *second);
@@ -61,7 +60,7 @@ typedef struct cli_metric_kind {
     const char *heading; /* heading of the column in a table, at most 6 characters */
     /* Create metric->data from the references. RILL_OK, or a status with the error in the context. */
     rill_status (*open)(cli_metric *metric, const cli_lines *references);
-    /* Evaluate the text as output for reference i; NULL: no output. Returns 0, or -1 when out of memory, with the error in the context. */
+    /* Evaluate an output for reference i; NULL: no output. Returns 0, or -1 when out of memory (recorded). */
     int (*judge)(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
     double (*value)(const cli_tally *sum); /* percentage computed from a sum of tallies */
     /* quality of one output; higher is better. Of several equally good outputs, the oracle takes the first */
@@ -82,7 +81,7 @@ struct cli_metric {
 };
 
 extern const cli_metric_kind cli_metric_exact, cli_metric_bleu, cli_metric_bracket;
-extern const cli_metric_kind *const cli_metrics[]; /* all kinds; NULL ends the list */
+extern const cli_metric_kind *const cli_metrics[]; /* all metrics, up to NULL */
 
 /* Find a metric by name. NULL: there is none, and `why` lists all names. */
 const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size);
@@ -90,7 +89,7 @@ const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size)
 /* Return the metric that the domain names; exact match if it names none. `domain` may be NULL. */
 const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain);
 
-/* Open a metric for borrowed references. kind NULL: the domain's metric. Close it even after an error.
+/* Open a metric for borrowed references. kind NULL: the domain's default. Close it even after an error.
  *   RILL_OK · RILL_ERR_INPUT (a malformed reference) · RILL_ERR_MEMORY */
 rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind,
                             const rill_domain *domain, const cli_lines *references, cli_message_fn message);
@@ -103,7 +102,7 @@ typedef struct cli_verdict {
     int n_outputs; /* number of outputs of the input; 0: the output is missing */
 } cli_verdict;
 
-/* Add an output of input i; text NULL: no output. Returns 0, or -1 when out of memory, with the error in the context. */
+/* Add an output of input i; text NULL: none. Returns 0, or -1 when out of memory (recorded). */
 int cli_verdict_add(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length);
 void cli_counts_add(cli_counts *counts, const cli_verdict *verdict);
 

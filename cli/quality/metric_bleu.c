@@ -1,8 +1,7 @@
 /* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, equal to sacreBLEU's default (Post, WMT 2018):
  * nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
- * The tokenizer applies the four substitutions of mteval-v13a.pl in order, left to right without overlaps. It works on bytes, because only
- * ASCII characters get spaces. */
+ * The tokenizer applies the four substitutions of mteval-v13a.pl in order. Only ASCII characters get spaces, so bytes suffice. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +40,7 @@ static int is_period_or_comma(char c)
     return c == '.' || c == ',';
 }
 
-/* Whether the first substitution puts spaces around the character: { to ~, [ to `, space to &, ( to +, : to @, /. */
+/* Whether the first substitution puts spaces around the character: { to ~, [ to `, space to &, ( to +, : to @, / */
 static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
@@ -85,8 +84,7 @@ static rill_status separate_symbols(const rill_text *in, rill_text *out)
     return RILL_OK;
 }
 
-/* Replace each pair of adjacent characters that `fits` accepts by `form`. In `form`, 'x' stands for the first character and 'y' for the
- * second. */
+/* Replace each pair of adjacent characters that `fits` accepts by `form`, where 'x' and 'y' stand for the pair. */
 static rill_status rewrite_pairs(const rill_text *in, rill_text *out, int (*fits)(char x, char y), const char *form)
 {
     rill_text_reset(out);
@@ -140,8 +138,8 @@ static int reserve_tokens(bleu *own, size_t n)
     return 0;
 }
 
-/* Tokenize a text into own->token, after the first n; tokens point into own->text_a. Returns the number of new tokens, or -1 when out of
- * memory. */
+/* Tokenize a text, appending to own->token after the first n. Tokens point into own->text_a. Returns the number of new tokens, or -1 when
+ * out of memory. */
 static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
 {
     if (unescape(text, length, &own->text_a) < 0 || separate_symbols(&own->text_a, &own->text_b) < 0 ||
@@ -163,7 +161,7 @@ static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
     return (int64_t)(n - old_n);
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting n-grams --------------------------------------------------------------------------------------------- */
 
 static int compare_token_texts(const void *a, const void *b)
 {
@@ -239,7 +237,7 @@ static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t le
     return 0;
 }
 
-/* --- the value ---------------------------------------------------------------------------------------------------- */
+/* --- computing BLEU ----------------------------------------------------------------------------------------------- */
 
 static double brevity(const cli_tally *t)
 {
@@ -248,8 +246,8 @@ static double brevity(const cli_tally *t)
     return output > 0 ? exp(1 - (double)reference / (double)output) : 0;
 }
 
-/* Precision of each order in percent; orders without a match count as 1/2, 1/4, ... matches. Returns the number of orders for which the
- * output is long enough. */
+/* Precision of each n-gram order in percent; orders without a match count as 1/2, 1/4, ... matches. Returns the number of orders that
+ * fit the output. */
 static int precisions(const cli_tally *t, double precision[ORDERS])
 {
     double halving = 1;
@@ -264,8 +262,7 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
     return order;
 }
 
-/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1 for only the orders that fit the text, as sentence
- * BLEU; 0 for all. */
+/* Geometric mean of the n-gram precisions, with the brevity penalty. effective: 1: only orders that fit the text, as in sentence BLEU. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;
@@ -286,7 +283,7 @@ static double one_bleu(const cli_tally *tally)
     return bleu_percent(tally, 1);
 }
 
-/* --- reports ------------------------------------------------------------------------------------------------------ */
+/* --- reporting BLEU ----------------------------------------------------------------------------------------------- */
 
 static rill_status report_bleu(const cli_counts *counts, rill_text *out)
 {

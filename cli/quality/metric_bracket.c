@@ -1,14 +1,13 @@
-/* Labelled bracketing: how many constituents a tree shares with the reference, as EVALB counts them with COLLINS.prm.
+/* Labelled bracketing F1: constituents that a tree shares with the reference, as EVALB counts them with COLLINS.prm.
  *
- * A constituent is a label and a range of words. Labels and traces are read as in tree.h; bars are kept.
- *   - words that the reference tags , : `` '' or . are removed from both trees, and so are constituents without other words
+ * A constituent is a label and a range of words. Labels and traces are read as in tree.h.
+ *   - words tagged , : `` '' or . in the reference are removed, and so are constituents without other words
  *   - TOP and punctuation labels are no constituents; PRT equals ADVP
  *   - equal constituents in one tree match one by one
- *   - an output with other words than the reference is reported and excluded; removed words may differ
+ *   - an output with other words than the reference is reported and excluded
  *   - a missing output, or one that is not a tree, has no constituents
- *   - a reference that has only punctuation is excluded
- * EVALB uses each tree's own punctuation tags. Here the reference's apply to both, so wrong tags gain nothing. docs/parsing.md lists all
- * differences. */
+ *   - a reference of punctuation alone is excluded
+ * EVALB removes each tree's own punctuation; here the reference's tags decide, so wrong tags gain nothing. Differences: docs/parsing.md. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +127,7 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
     return matches;
 }
 
-/* --- one output --------------------------------------------------------------------------------------------------- */
+/* --- comparing an output with its reference ----------------------------------------------------------------------- */
 
 /* Whether one more bad output may be reported: at most MAX_FAULTS_REPORTED are. */
 static int may_report(bracket *own)
@@ -138,8 +137,7 @@ static int may_report(bracket *own)
     return own->message && own->n_reported++ < MAX_FAULTS_REPORTED;
 }
 
-/* Whether both trees have the same words except for punctuation. Reports the first difference. Call it when own->word holds the words of
- * the reference. */
+/* Whether both trees have the same words except punctuation. Reports the first difference. own->word: the reference's words. */
 static int same_words(bracket *own, int64_t i)
 {
     if (own->test.words != own->gold.words) {
@@ -257,7 +255,7 @@ static void close_bracket(cli_metric *metric)
     free(own);
 }
 
-/* --- reports ------------------------------------------------------------------------------------------------------ */
+/* --- reporting F1 ------------------------------------------------------------------------------------------------- */
 
 /* Return the F1 score, the harmonic mean of precision and recall, in percent. */
 static double value_bracket(const cli_tally *sum)
@@ -316,7 +314,7 @@ static void fill_bracket(const cli_counts *counts, json_t *object)
     json_object_set_new(object, "oracle_exact", json_integer((json_int_t)counts->best.part[EXACT]));
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the metric ------------------------------------------------------------------------------------------ */
 
 const cli_metric_kind cli_metric_bracket = {
     .name = "bracket",

@@ -132,7 +132,7 @@ uint64_t cli_result_hash(const rill_result *result)
     return hash;
 }
 
-/* --- lines ------------------------------------------------------------------------------------------------------------- */
+/* --- lines of a test set ----------------------------------------------------------------------------------------------- */
 
 static void *grow_block(void *block, size_t *capacity, size_t need, size_t size)
 {
@@ -254,7 +254,7 @@ int cli_points_have_failures(const cli_points *points)
     return 0;
 }
 
-/* --- the front ---------------------------------------------------------------------------------------------------- */
+/* --- the Pareto front --------------------------------------------------------------------------------------------- */
 
 static double quality(const cli_points *points, const cli_point *point, int oracle)
 {
@@ -305,7 +305,7 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal
     return n;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- results as JSON ---------------------------------------------------------------------------------------------- */
 
 static json_t *string_json(const char *text)
 {

@@ -13,8 +13,8 @@ typedef struct cli_testset {
 
 /* Check that there are inputs, and equally many references if a file of references was loaded. RILL_OK · RILL_ERR_INPUT */
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx);
-/* Choose the metric and open it for the references, if any. Warns if they are in token form without `tokenized`. Returns as
- * cli_metric_open(). */
+/* Choose the metric and open it for the references, if any. Returns as cli_metric_open(). Warns if references are tokenized, but not the
+ * outputs. */
 rill_status cli_testset_open_metric(cli_testset *set, rill_context *ctx, const rill_domain *domain, int tokenized,
                                     cli_message_fn message);
 /* The metric of the evaluation; NULL if there are no references. */
@@ -36,15 +36,14 @@ void cli_placeholders_count(cli_placeholders *f, const char *input, size_t lengt
 /* Warn if most pairs have placeholders. Call it for models that are evaluated by exact match and opened without --tokenized. */
 void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message);
 
-/* One decode of all inputs of a test set: its settings and results. */
+/* Settings and results of decoding a test set once. */
 typedef struct cli_trial {
     cli_counts counts;
     rill_stats stats;
     rill_settings settings;      /* search settings that the engine used, with all defaults filled in */
     double seconds;              /* time of the whole decode */
     struct cli_profile *profile; /* in: a profile to which the counters of this decode are added; NULL: none */
-    /* in: NULL, or an object that receives the number of timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of
-     * memory */
+    /* in: NULL, or an object that receives timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of memory */
     json_t *rows;
 } cli_trial;
 
@@ -79,16 +78,17 @@ void cli_points_remove_last(cli_points *points);
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the Pareto front: configurations to which no other is superior (better in quality or cost, and at least equal in the other).
- * Equal configurations are all marked. Returns the number of marked ones. */
+/* Mark the Pareto front: configurations that no other beats in quality or cost while equal in the other. Returns the number of marked
+ * ones; equal ones all count. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
 /* List the front by ascending cost, without duplicates. Returns the number of entries.
- *   front: [marked] index of each; n_equal: [marked] number of later configurations equal to it */
+ *   front: [marked] index of each; n_equal: [marked] later configurations equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
 /* Write the parameters of a configuration as text: "delta=0.5 M=3". */
 void cli_point_label(const cli_point *point, char *out, size_t size);
-const char *cli_point_value(const cli_point *point, const char *name); /* NULL: it has no such parameter */
+/* Return a parameter's value in a configuration; NULL: not set. */
+const char *cli_point_value(const cli_point *point, const char *name);
 /* Format a value for people: 6 * 0.2 is 1.2000000000000002, which is shown as 1.2. `out` is a buffer that may be used. */
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);

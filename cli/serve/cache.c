@@ -1,4 +1,4 @@
-/* Cache of responses; see serve.h. A balanced tree, so that no choice of keys makes it deep, and a list of all entries in order of use. */
+/* Cache of responses; see serve.h. A balanced tree, since keys come from clients, and a list in order of use. */
 #include "serve.h"
 
 #include <search.h>
@@ -12,7 +12,7 @@ typedef struct cache_entry {
 
 struct cache {
     size_t max_bytes, used, n;
-    void *tree; /* of tsearch() */
+    void *tree; /* root of the tree, for tsearch() */
     cache_entry *newest, *oldest;
 };
 

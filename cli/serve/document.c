@@ -5,7 +5,7 @@
 
 #include "utf8.h"
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces of a document ----------------------------------------------------------------------------------------- */
 
 void buffer_add(buffer *b, const char *text, size_t length)
 {
@@ -70,7 +70,7 @@ void document_close(document *d)
     free(d);
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- finding words ----------------------------------------------------------------------------------------------------- */
 
 char *words_fold(const char *text, size_t n)
 {
@@ -154,7 +154,7 @@ static size_t words_edge(const char *text, size_t n, size_t pos, int ends)
     return n;
 }
 
-/* --- joining ------------------------------------------------------------------------------------------------------ */
+/* --- joining outputs to a document -------------------------------------------------------------------------------- */
 
 /* Find the output `what`, without its trailing punctuation, in a text. Both are in lower case. */
 static int find_output(const char *in, size_t n, size_t from, const char *what, size_t *begin, size_t *end)
@@ -210,8 +210,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* Keep the order of the tags. Backwards, lower each offset to that of the next tag placed by its text; then forwards, raise each to the
-     * tag before. */
+    /* Keep the tags' order: backwards, lower each offset to that of the next tag with a fixed place; forwards, raise each to the tag
+     * before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;

@@ -1,8 +1,6 @@
-/* Documents: texts that are split into sentences, decoded, and joined. A document is plain text or simple HTML. Threads: one at a time for
- * each document.
+/* Documents: plain text or simple HTML, split into sentences, decoded and joined. Threads: one at a time per document.
  *
- * A *part* is a text that is decoded alone: a sentence, or the text of an inline tag. Text between sentences is kept byte by byte. A tag
- * moves to the translation of its text within its sentence's output; if that is not found, to the proportional place. */
+ * A *part* is decoded alone: a sentence, or the text of an inline tag. A tag moves to the translation of its text. */
 #pragma once
 
 #include "cli.h"
@@ -16,13 +14,12 @@ typedef enum document_split {
 
 typedef struct document document;
 
-/* Split a text into parts (texts to decode).
+/* Split a text into parts (texts to decode). NULL: out of memory.
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()
- *   max_parts: splitting stops a few parts beyond, and the document cannot be joined
- * NULL: out of memory. */
+ *   max_parts: splitting stops soon after, and the document cannot be joined */
 document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts);
-void document_close(document *d); /* NULL is allowed */
+void document_close(document *d); /* closing NULL does nothing */
 
 int32_t document_n_parts(const document *d);
 /* Return the text of part i (a text to decode), which is valid as long as the document. */
@@ -30,12 +27,11 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 /* Whether the part is a sentence (1), or the text of a tag in a sentence (0). */
 int document_is_sentence(const document *d, int32_t i);
 
-/* Join the outputs of the parts.
- *   outputs: [n_parts] text without markup; NULL: the part itself
- * Returns a text that the caller frees. NULL: out of memory. */
+/* Join the outputs of the parts. Returns a text that the caller frees; NULL: out of memory.
+ *   outputs: [n_parts] text without markup; NULL: keep the part itself */
 char *document_join(const document *d, const char *const *outputs);
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- finding words ----------------------------------------------------------------------------------------------------- */
 
 /* Functions that search words in texts. */
 
@@ -43,10 +39,10 @@ char *document_join(const document *d, const char *const *outputs);
 char *words_fold(const char *text, size_t n);
 /* Find `what` as whole words, from byte `from`. Returns 0 without a match.
  *   in, what: [n], [m] UTF-8, both folded with words_fold() or neither
- *   *begin: position of the match */
+ *   *begin: offset of the match */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
 
-/* --- inside a document ------------------------------------------------------------------------------------------------- */
+/* --- internals of documents -------------------------------------------------------------------------------------------- */
 
 /* The structure of documents, for document.c and document_split.c only. */
 
@@ -65,7 +61,7 @@ typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGE
 typedef struct piece {
     piece_kind kind;
     size_t begin, length; /* byte range of the piece in document.text */
-    size_t offset;        /* for tags and their text: byte offset in the sentence */
+    size_t offset;        /* byte offset of a tag and its text in the sentence */
     int32_t part; /* for sentences and the text of tags, which are decoded: number of the part (text to decode) */
     /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
     int is_opening, is_standalone;
@@ -78,7 +74,7 @@ struct document {
     buffer text;
     piece *piece; /* [n] pieces in the order of the document */
     int32_t n, n_parts;
-    /* [n_parts] for each part (text to decode), its index in `piece` */
+    /* [n_parts] index in `piece` of each part (text to decode) */
     int32_t *part_pieces;
     size_t piece_capacity, part_capacity;
     int has_failed;

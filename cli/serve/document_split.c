@@ -1,6 +1,5 @@
-/* Splitting of texts, and of pages with simple HTML markup, into lists of pieces; see document.h. It separates text from tags, comments
- * and entities, and inline elements from blocks; unknown elements are blocks. Names are those of html.spec.whatwg.org, 4.4 to 4.8 and
- * 13.2.5. */
+/* Split texts and simple HTML pages into lists of text, tags, comments and entities; see document.h. Unknown elements are blocks.
+ * Element names: html.spec.whatwg.org, 4.4 to 4.8 and 13.2.5. */
 #include "document.h"
 
 #include <strings.h>
@@ -22,7 +21,7 @@ static void find_sentences(const document *d, const char *text, size_t length, c
         rill_sentences_split(text, length, language, found, user);
 }
 
-/* --- entities ----------------------------------------------------------------------------------------------------- */
+/* --- HTML entities ------------------------------------------------------------------------------------------------ */
 
 /* Entity names of the characters from U+00A0 (160) on, in order. */
 static const char latin_entities[] =
@@ -78,7 +77,7 @@ static size_t read_entity(const char *text, const char *entity_end_pos, char out
     return number < 0 ? 0 : (size_t)utf8proc_encode_char(number, (utf8proc_uint8_t *)out);
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- reading tags ------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
     rill_slice name; /* name of the element; empty for a comment */
@@ -232,7 +231,7 @@ static const char *element_end(const tag *t, const char *end)
     return end;
 }
 
-/* --- paragraphs --------------------------------------------------------------------------------------------------- */
+/* --- building paragraphs ------------------------------------------------------------------------------------------ */
 
 typedef struct mark {
     const char *raw;       /* the tag as written in the page */
@@ -355,7 +354,7 @@ static void end_paragraph(paragraph *p)
     p->depth = 0;
 }
 
-/* --- pages -------------------------------------------------------------------------------------------------------- */
+/* --- HTML pages --------------------------------------------------------------------------------------------------- */
 
 /* Whether the tag belongs to a paragraph's text: an inline element or a comment, but not "<!DOCTYPE". */
 static int is_inline(const tag *t)
@@ -419,7 +418,7 @@ static void read_page(document *d, const char *text, size_t length, const char *
     free(p.mark);
 }
 
-/* --- splitting ---------------------------------------------------------------------------------------------------- */
+/* --- splitting a document into inputs ----------------------------------------------------------------------------- */
 
 typedef struct line_cutter {
     document *d;

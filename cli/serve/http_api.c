@@ -5,7 +5,7 @@
 
 #include "trace.h"
 
-/* --- decode ------------------------------------------------------------------------------------------------------- */
+/* --- POST /decode ------------------------------------------------------------------------------------------------- */
 
 static int read_decode(api_request *r)
 {
@@ -17,8 +17,7 @@ static int read_decode(api_request *r)
     return 1;
 }
 
-/* Return the HTTP status of the response. A failed input decides it only if it is the only input. 503: an input was not decoded, and the
- * client can try another server. */
+/* HTTP status of the response. A failed input decides it only if it is the only one. 503: try another server. */
 static unsigned http_status(const api_request *r)
 {
     const rill_status status = r->is_single && !r->document ? r->job->input[0].status : RILL_OK;
@@ -90,7 +89,7 @@ static int end_trace(api_request *r)
     return api_answer_text(r, text, "application/x-ndjson");
 }
 
-/* --- the page ---------------------------------------------------------------------------------------------------------- */
+/* --- the web page ------------------------------------------------------------------------------------------------------ */
 
 /* Files that only the server's web page has; the files of view/ are shared by all pages. */
 static const rill_embedded_file page_files[] = {
@@ -176,7 +175,7 @@ static int show_metrics(api_request *r)
     return api_answer_text(r, metrics_text(r->models), "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* --- the description --------------------------------------------------------------------------------------------------- */
+/* --- description of the API -------------------------------------------------------------------------------------------- */
 
 static const rill_embedded_file embedded[] = {
 #include "openapi_json.h"
@@ -257,7 +256,7 @@ int api_print_description(const rill_context *ctx)
     return cli_flush_stdout();
 }
 
-/* --- routes ------------------------------------------------------------------------------------------------------- */
+/* --- table of routes ---------------------------------------------------------------------------------------------- */
 
 const api_route api_routes[] = {
     {"POST", "/v1/decode", 0, 0, begin_decode, end_decode},

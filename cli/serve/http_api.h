@@ -1,5 +1,5 @@
-/* The HTTP API: request bodies become jobs, and jobs become response bodies. Threads: the server's thread. No function here uses sockets.
- * A route's `begin` parses the request, and responds or creates a job. Its `end` responds when the job is done. */
+/* The HTTP API, without sockets. A route's `begin` parses the request, and responds or creates a job. Its `end` responds when the job is
+ * done. Threads: the server's thread. */
 #pragma once
 
 #include "document.h"
@@ -53,16 +53,15 @@ typedef struct api_route {
     int (*end)(api_request *request);
 } api_route;
 
-extern const api_route api_routes[]; /* all routes; method == NULL ends the list */
+extern const api_route api_routes[]; /* all routes, up to method == NULL */
 
-/* Print the body of GET /openapi.json, with the options of all domains registered in the context. CLI_OK, or another exit code after a
- * message. */
+/* Print the body of GET /openapi.json, with the options of all registered domains. */
 int api_print_description(const rill_context *ctx);
 
 /* Free everything that belongs to the request; its models and services stay. */
 void request_clear(api_request *r);
 
-/* --- what a request asks ----------------------------------------------------------------------------------------------- */
+/* --- reading requests -------------------------------------------------------------------------------------------------- */
 
 /* Functions below that return 0 or NULL have set a response with the reason. */
 
@@ -92,8 +91,8 @@ job *request_make_job(api_request *r, const json_t *inputs);
 /* Submit the request's job. Returns 1, or 0 after a refusal. */
 int request_submit(api_request *r);
 
-/* Parse constraints into the job's inputs. "constraints": a line as in rill/constraints.h, or a list with a line or null per input.
- * "glossary", {TERM: TEXT}: outputs must contain TEXT if the input contains TERM. */
+/* Parse constraints into the job's inputs. "constraints": one line (rill/constraints.h), or a list with a line or null per input.
+ * "glossary", {TERM: TEXT}: if the input contains TERM, outputs must contain TEXT. */
 int request_read_constraints(api_request *r);
 
 /* Requests whose inputs are documents (document.h): the parts of all documents are the inputs of one job, and the response joins them. */
@@ -102,23 +101,20 @@ int request_read_constraints(api_request *r);
 int request_read_split(api_request *r, document_split *split);
 /* Split one or several texts and create the request's job from their parts, or from the texts themselves. */
 int request_make_document_job(api_request *r, const json_t *inputs, document_split split);
-/* Join document i from outputs of the given rank (0: best). A sentence without such an output keeps its source text. NULL: out of
- * memory. */
+/* Join document i from outputs of a rank (0: best). A sentence without such an output keeps its source text. NULL: out of memory. */
 json_t *request_document_text(const api_request *r, size_t i, size_t output);
 /* Return the results of the sentences of document i: [{"input", "outputs"}, ...]. */
 json_t *request_document_results(const api_request *r, size_t i);
 
-/* --- routes elsewhere -------------------------------------------------------------------------------------------------- */
+/* --- routes in other files --------------------------------------------------------------------------------------------- */
 
-/* Decode a job again to record a trace as `rill decode --trace --trace-trees` does, one trace at a time per service. The search equals the
- * original one, on a separate thread and engine. At its end all inputs are done and job->trace is set.
+/* Decode a job again to record a trace, as `rill decode --trace --trace-trees`; one trace at a time per service. Runs on its own thread
+ * and engine. At the end job->trace is set.
  *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
 rill_status request_trace_start(service *s, job *j);
 
-/* LibreTranslate's API for translation: POST /translate and GET /languages. POST /detect is refused. Source: libretranslate.com/docs,
- * version 1.6.
- * Model "de-en" translates "de" to "en"; a multilingual model serves all its pairs. If no model serves a pair, two are chained. Source
- * "auto" works only if a single source is possible. */
+/* LibreTranslate's API: POST /translate and GET /languages; POST /detect is refused. Source: libretranslate.com/docs, version 1.6.
+ * Model "de-en" translates "de" to "en"; other pairs chain two models. A multilingual model serves all its pairs. */
 int libre_begin_translate(api_request *r);
 int libre_end_translate(api_request *r);
 int libre_detect(api_request *r);

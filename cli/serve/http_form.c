@@ -1,7 +1,7 @@
 /* Forms; see http_server.h. */
 #include "http_server.h"
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a form --------------------------------------------------------------------------------------------- */
 
 /* Add a field; takes the reference to `value`. Returns 0 if out of memory or a text is not UTF-8. */
 static int add_field(json_t *form, const char *name, json_t *value)
@@ -18,7 +18,7 @@ static int add_field(json_t *form, const char *name, json_t *value)
     return fine;
 }
 
-/* The state of reading a query or a multipart form: in a form, the field that is being read, whose value arrives in pieces. */
+/* State of reading a query or multipart form, and the field being read, whose value arrives in chunks. */
 typedef struct form_reader {
     json_t *form;
     char *name, *value; /* name and value of the field; name NULL: no field yet */
@@ -26,7 +26,7 @@ typedef struct form_reader {
     int is_bad;
 } form_reader;
 
-/* --- the query ---------------------------------------------------------------------------------------------------- */
+/* --- query of the URL --------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result add_argument(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {

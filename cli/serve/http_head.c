@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- header fields ------------------------------------------------------------------------------------------------ */
 
 const char *head_value(struct MHD_Connection *connection, const char *name)
 {
@@ -55,7 +55,7 @@ static fields count_fields(struct MHD_Connection *connection)
     return found;
 }
 
-/* --- framing ------------------------------------------------------------------------------------------------------ */
+/* --- framing of the body ------------------------------------------------------------------------------------------ */
 
 #define REFUSE_HEAD(...) api_refuse(r, 400, "bad-head", __VA_ARGS__)
 
@@ -80,7 +80,7 @@ int head_check_framing(api_request *r, struct MHD_Connection *connection, const 
     return 1;
 }
 
-/* --- source ------------------------------------------------------------------------------------------------------- */
+/* --- where a request comes from ----------------------------------------------------------------------------------- */
 
 static int is_loopback(const struct sockaddr_storage *a)
 {

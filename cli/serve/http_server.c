@@ -1,8 +1,7 @@
 /* Connections; see http_server.h.
  *
- * An exchange is one request and its response. It lives from the request's head until the response is sent or the connection closed. The
- * thread that finishes the job resumes the suspended connection under the job's lock, so never too early. Lock order: watch, service,
- * job. */
+ * An exchange is one request and its response. Its connection is suspended until the job is done, and resumed under the job's lock.
+ * Lock order: watch, service, job. */
 #include "http_server.h"
 
 #include <errno.h>
@@ -14,8 +13,7 @@
  * responses. */
 enum { SPARE_CONNECTIONS = 16 };
 
-/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much; only beyond that a client gets its error page instead
- * of JSON. */
+/* Maximum size of a request's head in bytes. libmicrohttpd reserves twice as much, and rejects larger heads with an HTML page. */
 enum { MAX_HEAD_BYTES = 32 << 10 };
 
 struct server {
@@ -103,7 +101,7 @@ static enum MHD_Result send_answer(exchange *x)
     return queued;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
+/* --- waiting for a job -------------------------------------------------------------------------------------------- */
 
 /* Resume the exchange's connection, because the job is done. Called on any thread, with the job's lock held. */
 static void resume_exchange(void *user)
@@ -144,7 +142,7 @@ static enum MHD_Result continue_exchange(exchange *x)
     }
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------ */
+/* --- server-sent events ------------------------------------------------------------------------------------------- */
 
 /* Copy the next bytes of a stream of events, or suspend the connection until there are some. */
 static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max_bytes)
@@ -177,7 +175,7 @@ static enum MHD_Result start_stream(exchange *x)
     return queued;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- receiving requests ------------------------------------------------------------------------------------------- */
 
 /* Whether the client sent the API key. Constant time, so that the time reveals no part of the key. */
 static int same_token(const char *client_token, const char *token)
@@ -204,7 +202,7 @@ static int refuse_key(exchange *x)
                       x->route->is_libretranslate ? " or \"api_key\"" : "");
 }
 
-/* Check the API key of the head. LibreTranslate's clients send the key in the query or in the body, which has not arrived yet. */
+/* Check the API key in the head. LibreTranslate's clients send it in the query, or in the body, which has not arrived yet. */
 static int check_key(exchange *x)
 {
     static const char scheme[] = "Bearer ";
@@ -259,7 +257,7 @@ static int refuse_large(exchange *x)
                       x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
-/* Check the type of a body. A form may be JSON, because curl labels any body as a form, but not from browsers: any page can send forms. */
+/* Check a body's type. A form may contain JSON, as curl sends it, but not from browsers: any page can send forms. */
 static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -273,7 +271,7 @@ static int check_type(exchange *x)
                       type ? type : "");
 }
 
-/* On a connection above --max-connections, refuse all requests except GET. */
+/* Refuse all requests but GET on connections above --max-connections. */
 static int check_place(exchange *x)
 {
     if (!x->is_spare || !strcmp(x->route->method, "GET")) return 1;
@@ -393,7 +391,7 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     return x;
 }
 
-/* Whether the client sends a body without waiting for "100 Continue". For most such clients an early response looks like a broken
+/* Whether the client sends a body without waiting for "100 Continue". To most such clients an early response looks like a broken
  * connection. */
 static int sends_body(struct MHD_Connection *connection)
 {

@@ -1,7 +1,6 @@
-/* HTTP over libmicrohttpd: connections, bodies and responses; http_api.h interprets them.
+/* HTTP by libmicrohttpd: connections, bodies and responses; http_api.h interprets them.
  *
- * One libmicrohttpd thread handles all connections and suspends those that wait for a job. Call functions on the main thread. Failures
- * print a message on stderr. */
+ * One libmicrohttpd thread handles all connections, and suspends those that wait for a job. Call functions on the main thread. */
 #pragma once
 
 #include <microhttpd.h>
@@ -10,25 +9,20 @@
 
 typedef struct server server;
 
-/* Start the server with borrowed models.
- *   token: the API key in "Authorization: Bearer KEY"; NULL: no key is required
- *   CLI_OK or CLI_FAILED */
+/* Start the server with borrowed models. token: the API key in "Authorization: Bearer KEY"; NULL: none required. */
 int server_open(server **out, const serve_options *options, models *now, const char *token);
-/* Use other models and another API key for new requests. Requests that have begun keep their models. The old key is not used after the
- * call. */
+/* Use other models and another API key for new requests. Requests that have begun keep their models. */
 void server_set_models(server *s, models *next, const char *token);
 /* Return the URL of the server, such as "http://127.0.0.1:8190". */
 const char *server_address(const server *s);
-/* Stop accepting connections, refuse new requests, and wait until all accepted requests are answered or `seconds` have passed. Returns
- * the number of unanswered requests. */
+/* Stop accepting connections, and wait up to `seconds` for accepted requests. Returns the number still unanswered. */
 int server_drain(server *s, double seconds);
-void server_close(server *s); /* NULL is allowed */
+void server_close(server *s); /* closing NULL does nothing */
 
-/* --- heads of requests ------------------------------------------------------------------------------------------------- */
+/* --- checks of a request's head ---------------------------------------------------------------------------------------- */
 
-/* Checks of request heads before parsing: whether the request's end is unambiguous, and whether a web page may send it. Pages of other
- * origins are refused unless allowed. Over loopback the Host header must name this machine, against DNS rebinding (pages whose domain
- * resolves to 127.0.0.1). */
+/* Checks of request heads. Web pages of other origins are refused unless allowed. Over loopback the Host header must name this machine,
+ * against DNS rebinding (a page's domain that resolves to 127.0.0.1). */
 
 /* Whether the request's end is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: refused; close the connection, against request
  * smuggling. */
@@ -41,7 +35,7 @@ const char *head_allowed_origin(struct MHD_Connection *connection, const serve_o
 int head_has_type(struct MHD_Connection *connection, const char *type);
 const char *head_value(struct MHD_Connection *connection, const char *name);
 
-/* --- forms ------------------------------------------------------------------------------------------------------------- */
+/* --- reading forms ----------------------------------------------------------------------------------------------------- */
 
 /* Add fields to an object {NAME: TEXT}; a repeated name gets a list. Return 0 if out of memory, malformed or not UTF-8. */
 
@@ -55,25 +49,22 @@ int form_add_multipart(json_t *form, struct MHD_Connection *connection, const ch
 /* --- watching connections ---------------------------------------------------------------------------------------------- */
 
 /* Detect disconnected clients and slow requests, which libmicrohttpd does not. Any thread.
- * A watching thread cancels the request of a waiting client that closes its connection or sending side. It shuts down connections whose
- * request is late. */
+ * A thread cancels requests whose waiting client has closed the connection, and shuts down connections whose request is late. */
 
 typedef struct watch watch;
 
-/* Start the thread.
+/* Start the thread. *out: closed by the caller. Returns 0 on failure, with errno.
  *   timeout: seconds for a request to arrive, idle time included
- *   gone: called once on the watching thread, with the argument of watch_wait()
- *   *out: closed by the caller
- * Returns 0 on failure, with errno. */
+ *   gone: called once on the watching thread, with the argument of watch_wait() */
 int watch_open(watch **out, double timeout, void (*gone)(void *what));
-void watch_close(watch *w); /* NULL is allowed */
+void watch_close(watch *w); /* closing NULL does nothing */
 
 /* watch_begin(): start watching a connection; its time limit for a request begins. watch_end(): stop watching it. fd: the connection's
  * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* If max_connections are open, shut one down: the longest waiting of the address with most connections. Never `fd`, or one with a request
- * in work. Returns 0 if `fd` is still too many. */
+/* At max_connections, shut down the longest waiting connection of the address that has most. Never `fd`, or one whose request is running.
+ * Returns 0 if `fd` is still too many. */
 int watch_limit(watch *w, int fd, int max_connections);
 /* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);

@@ -42,12 +42,12 @@ void job_release(job *j)
     free(j);
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------- */
+/* --- events for the client ---------------------------------------------------------------------------------------- */
 
 enum { MAX_EVENT_BYTES = 64 << 10 };
 
-/* Append the server-sent event "event: NAME, data: JSON". Takes the reference to `data`. Requires the job's lock. If memory is short, the
- * event is dropped. */
+/* Append a server-sent event "event: NAME, data: JSON", or drop it if out of memory. Takes the reference to `data`. Requires the job's
+ * lock. */
 static void append_event(job *j, const char *name, json_t *data)
 {
     char *text = data ? cli_result_line(data) : NULL;
@@ -105,7 +105,7 @@ void job_append_end_event(job *j)
     append_event(j, "end", json_object());
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- storing results ---------------------------------------------------------------------------------------------- */
 
 void job_set_result(job_input *input, rill_status status, json_t *result)
 {

@@ -187,7 +187,7 @@ int request_submit(api_request *r)
     return api_refuse_for_now(r, "stopping", "the server is stopping and accepts no requests");
 }
 
-/* --- documents --------------------------------------------------------------------------------------------------------- */
+/* --- document requests ------------------------------------------------------------------------------------------------- */
 
 int request_read_split(api_request *r, document_split *split)
 {

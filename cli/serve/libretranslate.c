@@ -27,8 +27,7 @@ static const char *find_name(const char *kind, const char *code)
     return json_string_value(json_object_get(json_object_get(names, kind), code));
 }
 
-/* Write the English name of the language of a code such as "zho_Hans". with_script 1: "Chinese (Simplified)"; 0: "Chinese". Without a
- * name, writes the code; for 0 only the part before "_" or "-". */
+/* Write the English name of a language code such as "zho_Hans": "Chinese (Simplified)" with_script, else "Chinese". Unknown: the code. */
 static void language_name(const char *code, int with_script, char *out, size_t size)
 {
     char language[64];
@@ -87,8 +86,7 @@ static int is_named(const service *s, const char *from, const char *to)
     return (!from || (strlen(from) == length && !strncmp(from, s->name, length))) && (!to || !strcmp(to, dash + 1));
 }
 
-/* Whether the model translates `from` to `to`. from NULL: any language. *named: the languages to put before its inputs, if it is
- * multilingual. */
+/* Whether the model translates `from` (NULL: any) to `to`. *named: the languages to put before the inputs of a multilingual model. */
 static int serves_pair(const service *s, const char *from, const char *to, api_languages *named)
 {
     *named = (api_languages){NULL, NULL};
@@ -98,8 +96,7 @@ static int serves_pair(const service *s, const char *from, const char *to, api_l
     return named->from != NULL;
 }
 
-/* Return the first model that translates `from` to `to`. *n: number of pairs with this target; a multilingual model counts as two
- * without `from`. */
+/* Return the first model that translates `from` (NULL: any) to `to`. *n: number of pairs with this target. */
 static service *find_direct(const models *a, const char *from, const char *to, api_languages *named, int *n)
 {
     service *found = NULL;
@@ -144,7 +141,7 @@ static int choose_services(api_request *r)
                                         from, to);
 }
 
-/* --- translate ---------------------------------------------------------------------------------------------------- */
+/* --- POST /translate ---------------------------------------------------------------------------------------------- */
 
 /* Read the number "alternatives". In a form, numbers are texts. */
 static int read_alternatives(api_request *r)
@@ -194,7 +191,7 @@ static int is_own_fault(rill_status status)
 }
 
 /* Return the failed sentence that fails the request: one that failed for another reason than its text, or the first if all failed. NULL:
- * failed sentences keep their source text. */
+ * none. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;
@@ -291,7 +288,7 @@ int libre_end_translate(api_request *r)
     return api_answer_json(r, 200, translated_json(r));
 }
 
-/* --- languages ---------------------------------------------------------------------------------------------------- */
+/* --- GET /languages ----------------------------------------------------------------------------------------------- */
 
 int libre_detect(api_request *r)
 {
@@ -299,8 +296,8 @@ int libre_detect(api_request *r)
                       "the server does not detect languages: send the source language to POST /translate");
 }
 
-/* Add target languages to those of a language in `all`, {CODE: {TARGET: true}}. Languages of a multilingual model share one object,
- * because it may have 40,000 pairs. */
+/* Add target languages of a source language to `all`, {CODE: {TARGET: true}}. A multilingual model's languages share one object: it may
+ * have 40,000 pairs. */
 static void add_targets(json_t *all, const char *code, json_t *targets)
 {
     json_t *present = json_object_get(all, code), *own = present ? json_copy(present) : json_incref(targets);

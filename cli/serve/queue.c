@@ -1,11 +1,11 @@
-/* The queue of a service: waiting jobs, running searches, and the cache; see serve.h. An input that leaves the queue gets a cached
- * response, joins a running search, or starts one. It never waits for a queued search. */
+/* A service's queue: waiting jobs, running searches, cache; see serve.h. An input that leaves the queue gets a cached response, joins a
+ * running search, or starts one. */
 #include <math.h>
 
 #include "cli_input.h"
 #include "serve.h"
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys of equal searches --------------------------------------------------------------------------------------- */
 
 /* Return a canonical text of settings: equal settings have equal texts. NULL: out of memory. */
 static char *settings_key(const rill_settings *settings)
@@ -52,7 +52,7 @@ static int make_keys(job *j)
     return fine;
 }
 
-/* --- searches ----------------------------------------------------------------------------------------------------- */
+/* --- searches shared by jobs -------------------------------------------------------------------------------------- */
 
 /* Functions of this section and the next two require the service's lock. */
 static decoding *find_decoding(const service *s, const job_input *input)
@@ -139,7 +139,7 @@ static decoding *begin_decoding(service *s, job_input *input)
     return d;
 }
 
-/* --- the queue ---------------------------------------------------------------------------------------------------- */
+/* --- queue of searches -------------------------------------------------------------------------------------------- */
 
 static void queue_append(service *s, job *j)
 {

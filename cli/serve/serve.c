@@ -1,4 +1,4 @@
-/* rill serve: serve models over HTTP. The command line may name several models; each is opened with it as if it were the only one. */
+/* rill serve: serve models over HTTP. Each model of the command line is opened as if it were the only one. */
 #include <poll.h>
 #include <unistd.h>
 
@@ -90,7 +90,7 @@ static int set_defaults(void *command)
     return CLI_OK;
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- models in service -------------------------------------------------------------------------------------------- */
 
 typedef struct serve {
     serve_options options; /* server options, taken from the first model; those of all models are equal */
@@ -126,9 +126,9 @@ static void drop_models(models *all, int now)
     free(all);
 }
 
-/* Open all models of the command line. `old`: NULL, or the set to replace, whose working services both sets then share.
- *   *out: freed by drop_models(), NULL on failure; *helped: help was printed
- *   CLI_OK, or another exit code after a message */
+/* Open all models of the command line.
+ *   old: NULL, or the set to replace, which then shares its working services
+ *   *out: freed by drop_models(), NULL on failure; *helped: help was printed */
 static int open_models(models **out, const serve *s, models *old, int starts, int *helped)
 {
     models *all = calloc(1, sizeof *all);
@@ -169,7 +169,7 @@ static int read_token(const char *path, char **out)
     return code;
 }
 
-/* --- reloading ---------------------------------------------------------------------------------------------------- */
+/* --- reloading models --------------------------------------------------------------------------------------------- */
 
 /* Drop old sets of models that no request uses. */
 static void drop_idle(serve *s)

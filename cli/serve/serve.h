@@ -22,16 +22,16 @@ typedef struct serve_options {
     int prints_openapi; /* print the description of the HTTP API (openapi.json) instead of serving */
 } serve_options;
 
-/* --- the cache --------------------------------------------------------------------------------------------------------- */
+/* --- cache of results -------------------------------------------------------------------------------------------------- */
 
-/* Cache of responses; the least recently used are dropped first. The key is everything that a result depends on, so a cached response is
- * exact. The limit in bytes includes keys and bookkeeping. Threads: one at a time. */
+/* LRU cache of responses. The key has everything that a result depends on, so cached responses are exact. The size limit includes keys and
+ * bookkeeping. Threads: one at a time. */
 
 typedef struct cache cache;
 
 /* Create a cache. max_bytes: maximum size of all entries in bytes; 0 disables the cache. NULL: out of memory. */
 cache *cache_create(size_t max_bytes);
-void cache_destroy(cache *c); /* NULL is allowed */
+void cache_destroy(cache *c); /* destroying NULL does nothing */
 
 /* Find the response that is stored for a key. It is valid until the next cache_add(). NULL: not cached. */
 const char *cache_find(cache *c, const void *key, size_t length);
@@ -43,11 +43,10 @@ size_t cache_n_bytes(const cache *c);
 
 /* --- jobs -------------------------------------------------------------------------------------------------------------- */
 
-/* A job: the inputs of a request, their settings and their results.
- * A stream sends server-sent events (html.spec.whatwg.org, section 9.2): `final`, the certain beginning of an output; `draft`, the best
- * hypothesis; `result`; `end`. A slow client gets fewer `final` and `draft` events; each includes the earlier text.
- * Ownership: the connection and the service each hold a reference; the last frees the job. The job's lock protects the counts, the
- * events and `notify`. Threads: see each function. */
+/* A job: a request's inputs, settings and results.
+ * Streaming sends server-sent events (html.spec.whatwg.org, 9.2): `final`, the certain beginning of an output; `draft`, the best
+ * hypothesis; `result`; `end`. A slow client gets fewer `final` and `draft` events.
+ * Ownership: reference-counted, by the connection and the service. The job's lock protects counts, events and `notify`. */
 
 typedef struct job job;
 struct decoding;
@@ -83,7 +82,7 @@ struct job {
     int wants_tokens;        /* 1: results contain "tokens" */
     double deadline;         /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
     double arrival_time;     /* time of arrival on the clock of cli_now() */
-    char *trace;             /* for traces: the text of the whole trace */
+    char *trace;             /* text of a whole trace (JSON lines) */
     int is_stream;           /* 1: the client receives progress events */
     /* [events_used] text of server-sent events; the first events_read bytes were sent */
     char *events;
@@ -96,28 +95,24 @@ struct job {
 /* Create a job of n inputs. The caller holds a reference, and sets texts and settings. NULL: out of memory. */
 job *job_create(int32_t n);
 job *job_retain(job *j);
-void job_release(job *j); /* NULL is allowed */
+void job_release(job *j); /* releasing NULL does nothing */
 
 /* Set the result of an input and notify. Takes the reference; NULL means out of memory. Any thread. */
 void job_set_result(job_input *input, rill_status status, json_t *result);
 
 /* Append the event `end` to a stream without inputs. */
 void job_append_end_event(job *j);
-/* For a stream, record the progress of an input. Any thread. */
+/* Record the progress of a streamed input. Any thread. */
 void job_progress(job_input *input, const rill_progress *progress);
 /* Copy at most max_bytes bytes of events that were not sent yet to `out`. Requires the job's lock. Returns the number of bytes. */
 size_t job_take_events(job *j, char *out, size_t max_bytes);
 
 /* --- services ---------------------------------------------------------------------------------------------------------- */
 
-/* A service: one served model. A thread decodes the inputs of all jobs in one endless run. Results come in order of completion, and
- * responses are cached.
+/* A service: one model, and a thread that decodes the inputs of all jobs. It takes one input of each job in turn. Identical inputs share a
+ * search.
  *
- * The run reads one input of each job in turn: a small request does not wait for a large one. Identical inputs in flight share a search,
- * unless they are sampled. A cancelled job leaves the queue.
- *
- * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors before
- * the start are printed; later errors fail the jobs (service_failure()). */
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). */
 
 typedef struct service service;
 
@@ -132,12 +127,11 @@ typedef struct service_counts {
     rill_stats stats;
 } service_counts;
 
-/* Open a model of a command line with `rill decode`'s options.
+/* Open a model of a command line, with `rill decode`'s options.
  *   command: the command whose options they are
- *   index: the model's number on the command line, from 0; *n_models: how many there are
+ *   index: the model's number on the command line, from 0; *n_models: how many
  *   *out: closed by the caller; NULL on failure; without an open model after --openapi
- *   *helped: help was printed
- *   CLI_OK, or another exit code after a message */
+ *   *helped: help was printed */
 int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
                  int *helped);
 int service_fail_thread(const char *what); /* say that no thread can be started for it. Returns CLI_FAILED */
@@ -146,7 +140,7 @@ int service_start(service *s);             /* start the service's thread; does n
 void service_end(service *s, int now);
 void service_close(service *s); /* service_end() must have been called; NULL is allowed */
 
-/* Put a job in the queue. Keeps no reference on an error.
+/* Queue a job. On failure no reference is kept.
  *   RILL_OK · RILL_AGAIN (the queue is full) · RILL_ERR_STOPPED (the service is draining or has failed) */
 rill_status service_submit(service *s, job *j);
 /* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
@@ -154,8 +148,8 @@ void service_cancel(service *s, job *j);
 
 /* Return why the service has failed; "" while it works. */
 const char *service_failure(service *s);
-/* Apply a request's options to its job, over those of the server and the model. Options are search settings, and domain options for
- * inputs. Set the job's texts first. Threads: one at a time.
+/* Apply a request's options (search settings and domain options) to its job, over the server's and the model's. Set the job's texts
+ * first. Threads: one at a time.
  *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond limits) · RILL_ERR_MEMORY; the error is in s->request_ctx */
 rill_status service_read_settings(service *s, const json_t *options, job *j);
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
@@ -163,11 +157,11 @@ rill_status service_read_settings(service *s, const json_t *options, job *j);
 const char *service_language(const service *s);
 void service_get_counts(service *s, service_counts *out);
 
-/* --- inside a service -------------------------------------------------------------------------------------------------- */
+/* --- internals of a service -------------------------------------------------------------------------------------------- */
 
 /* Locks: the service's lock protects queue, searches and counters. Take a job's lock after it, never before. */
 
-/* One running search. All inputs with the same cache key wait for it. */
+/* A running search. All inputs with its cache key wait for it. */
 typedef struct decoding {
     service *service;
     int64_t id;           /* number of the input in the service's run */

@@ -5,7 +5,7 @@
 
 #include "record.h"
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a service -------------------------------------------------------------------------------------------- */
 
 /* Refuse options of the command line that apply to a run over a file, or that the server sets itself. */
 static int check_command_line(const service *s)
@@ -18,8 +18,7 @@ static int check_command_line(const service *s)
     return CLI_OK;
 }
 
-/* Make the search config of the service. By default, new inputs join at the next timestep, and each timestep includes all inputs in
- * flight. */
+/* Make the service's search config. By default, inputs join at the next timestep, and each timestep includes all inputs in flight. */
 static rill_status make_search_config(service *s)
 {
     cli_session *session = &s->session;
@@ -185,8 +184,7 @@ const char *service_failure(service *s)
     return s->has_ended ? s->failure : "";
 }
 
-/* Check that no width (number of hypotheses) in the settings of a request exceeds --max-beam-size. Larger widths that the server's own
- * options set are allowed. */
+/* Check a request's beam sizes against --max-beam-size. The server's own options may exceed it. */
 static rill_status check_width(service *s, const rill_option_source *source, const rill_search_config *search_config)
 {
     static const struct {
@@ -206,7 +204,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
     return RILL_OK;
 }
 
-/* Estimate the memory of a request's search in bytes: that of its longest input, times the number of its inputs that run in parallel. */
+/* Estimate the memory of a request's search in bytes: that of its longest input, times the inputs in parallel. */
 static double search_bytes(const service *s, const rill_settings *resolved, const job *j)
 {
     rill_cost cost = {.struct_size = sizeof cost};

@@ -1,7 +1,6 @@
 /* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object without duplicate members, at any depth. Only this file, folder.c, safetensors.c
- * and ../text use jansson. */
+ * Invariant: `root` is an object without duplicate members. Only this file, folder.c, safetensors.c and ../text use jansson. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,7 @@ struct rill_config {
     char name[];
 };
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- parsing the configuration ------------------------------------------------------------------------------------ */
 
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, json_t **out)
 {
@@ -96,7 +95,7 @@ const char *rill_config_name(const rill_config *config)
     return config->name;
 }
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
+/* --- finding members ---------------------------------------------------------------------------------------------- */
 
 enum { NAME_BYTES = 64 }; /* maximum bytes of a key with its NUL; every key is a constant in rill's code */
 
@@ -122,7 +121,7 @@ static json_t *find_value(const rill_config *config, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-/* --- describing --------------------------------------------------------------------------------------------------- */
+/* --- error messages ----------------------------------------------------------------------------------------------- */
 
 /* Describe a JSON value for error messages ("expected ..., found ..."). */
 static const char *describe_json(const json_t *value, char *buffer, size_t size)
@@ -157,7 +156,7 @@ static rill_status fail_value(const rill_config *config, const char *key, const 
     return rill_config_fail(config, key, "expected %s, found %s", expected, describe_json(found, text, sizeof text));
 }
 
-/* --- getters ------------------------------------------------------------------------------------------------------ */
+/* --- reading typed values ----------------------------------------------------------------------------------------- */
 
 int64_t rill_json_integer(const json_t *value, int64_t otherwise)
 {

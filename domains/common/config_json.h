@@ -1,21 +1,15 @@
-/* config_json.h: typed access to a model's config.json. Open or parse, call getters, close. A key is a path of member names: "hidden_size",
- * "rill.domain".
+/* Typed access to a model's config.json: open, call getters, close. A key is a path of names: "hidden_size", "rill.domain".
  *
- * Unknown members are ignored, because other programs share the file; in "rill" they cause a warning (rill_config_warn_unknown()).
- * Duplicate members are an error. A null member counts as absent. Errors name the file, the key and the expected value; syntax errors name
- * the line.
- *
- * Memory: jansson allocates the document with malloc(); the rest comes from the context. One thread at a time. Stability: internal to
- * rill. */
+ * Unknown members are ignored. A null member counts as absent. Threads: one at a time. */
 #pragma once
 
 #include "rill/context.h"
 
-/* Parse JSON; rill_json_read() reads it from the file at `path`. Duplicate members are errors. If an integer exceeds
- * 64 bits, all numbers become reals: tokenizers often have "model_max_length" 10^30.
+/* Parse JSON, or read it from a file. Duplicate members are errors. If an integer exceeds 64 bits, all numbers become reals
+ * ("model_max_length" is often 10^30).
  *   name   the file's name in errors
- *   out    the caller frees it with json_decref()
- *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why); rill_json_read() also the statuses of rill_file_read() */
+ *   out    freed by the caller with json_decref()
+ *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why) · for a file also the statuses of rill_file_read() */
 struct json_t;
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, struct json_t **out);
 rill_status rill_json_read(rill_context *ctx, const char *path, struct json_t **out);
@@ -25,8 +19,7 @@ int64_t rill_json_integer(const struct json_t *value, int64_t otherwise);
 
 typedef struct rill_config rill_config;
 
-/* Read the file at `path`, which must hold one object.
- *   out    the caller closes it; NULL on failure
+/* Read a file with one JSON object. *out: closed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (not JSON, not an object) · RILL_ERR_MEMORY */
 rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path);
 
@@ -34,14 +27,14 @@ rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *p
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
 
 void rill_config_close(rill_config *config);              /* closes the configuration; NULL is allowed */
-static inline void rill_config_drop(rill_config **config) /* for SCOPED() */
+static inline void rill_config_drop(rill_config **config) /* close function for SCOPED() */
 {
     rill_config_close(*config);
 }
 
-/* Call `read` with the configuration in file `name` of a model directory.
- *   found  *found = 1 if the file exists; 0 if not, and `read` is not called. NULL: the file is required
- *   RILL_OK · a status of rill_config_open() · the status that `read` returns */
+/* Call `read` with the configuration in a model directory's file `name`.
+ *   found  *found: whether the file exists; if not, `read` is not called. NULL: the file is required
+ *   RILL_OK · a status of rill_config_open() · the status of `read` */
 typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found);
@@ -56,8 +49,7 @@ const char *rill_config_name(const rill_config *config);
 rill_status rill_config_fail(const rill_config *config, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Read a required value: an integer in low..high, or a string, which may be empty.
- *   out    set on success; strings are valid until the configuration is closed
+/* Read a required value: an integer in low..high, or a string, perhaps empty. Strings are valid until the configuration is closed.
  *   RILL_OK · RILL_ERR_FORMAT (absent, another type, out of range) */
 rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out);
 rill_status rill_config_size(const rill_config *config, const char *key, int32_t low, int32_t high, size_t *out);
@@ -79,14 +71,12 @@ rill_status rill_config_bool_or(const rill_config *config, const char *key, int 
 /* Fail unless the value of `key` is an object or absent. RILL_OK · RILL_ERR_FORMAT (another type) */
 rill_status rill_config_expect_object(const rill_config *config, const char *key);
 
-/* Read string `index` of an array of `count` strings. *out = NULL if the key is absent. The string is valid until
- * the configuration is closed.
+/* Read string `index` of an array of `count` strings, valid until close. *out: NULL if the key is absent.
  *   RILL_OK · RILL_ERR_FORMAT (not an array, another length, not a string) */
 rill_status rill_config_array_string(const rill_config *config, const char *key, size_t index, size_t count,
                                      const char **out);
 
-/* Call `take` for each element of an array of integers or of arrays of integers, e.g. bad_words_ids. An integer is
- * passed as n = 1; n >= 1. `value` is valid during the call.
+/* Call `take` for each element of an array of integers, or of arrays of integers, e.g. bad_words_ids. An integer is passed as n = 1.
  *   RILL_OK (also if the key is absent) · RILL_ERR_FORMAT (not such an array) · RILL_ERR_MEMORY · the status of `take` */
 typedef rill_status (*rill_config_list_fn)(void *user, const int64_t *value, size_t n);
 rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user);
@@ -94,8 +84,7 @@ rill_status rill_config_each_list(const rill_config *config, const char *key, ri
 /* Returns 1 if the value of an unsupported key has an effect: not null, false, `neutral`, or empty. */
 int rill_config_is_set(const rill_config *config, const char *key, double neutral);
 
-/* Warn about members of the object at `key` that are not among the `n` names in `known`, and suggest the most
- * similar name. An absent object is no error. */
+/* Warn about members of the object at `key` that are not in known[0..n), and suggest the most similar name. */
 void rill_config_warn_unknown(const rill_config *config, const char *key, const char *const *known, size_t n);
 
 /* Fail unless `key` is absent or has the string `expected`.

@@ -1,19 +1,16 @@
 /* Reads CTranslate2's model.bin, strictly.
  *
- * Format (versions 1 to 6; sources: ctranslate2/specs/model_spec.py and model.cc). Integers are little-endian; their sizes
- * in bytes are in parentheses:
- *   file      version (4), name of the specification, its revision (4),
- *             number of variables (4), variables, number of aliases (4), aliases
- *   name      length (2), the bytes, a NUL; the length includes the NUL
+ * Format (versions 1 to 6; sources: ctranslate2/specs/model_spec.py and model.cc), little-endian, sizes in bytes in parentheses:
+ *   file      version (4), specification's name and revision (4), number of variables (4), variables, number of aliases (4), aliases
+ *   name      length (2) with the NUL, the bytes, a NUL
  *   variable  name, number of dimensions (1), dimensions (4 each), type (1), number of data bytes (4), data
  *   alias     its name, the name of its variable
- * Before version 4 the element size (1) and the number of elements (4) stand for type and bytes. Before version 3
- * there are no aliases, and version 1 has no specification. Revision 1 has OpenNMT-tf's tensor names.
+ * Before version 4: element size (1) and number of elements (4) instead of type and bytes. Before version 3: no aliases. Version 1: no
+ * specification. Revision 1: OpenNMT-tf's tensor names.
  * An integer weight NAME has fp32 scales NAME_scale, one per row or one for all: weight = integer / scale. A 16-bit matrix without scales
  * has the scale 1000.
  *
- * Invariant: an entry's bytes lie inside the file and match its shape and type. Names are unique, and the last alias
- * ends the file. */
+ * Invariant: an entry's bytes lie inside the file and match its shape and type; names are unique. */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -34,7 +31,7 @@ enum {
     MIN_ALIAS = 2 * (2 + 2),
 };
 
-/* --- walking through the file ------------------------------------------------------------------------------------- */
+/* --- reading the file --------------------------------------------------------------------------------------------- */
 
 /* The reader's position in the file, and a buffer that holds the bytes from there on. */
 typedef struct ct2_reader {
@@ -160,7 +157,7 @@ static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_ty
     return RILL_OK;
 }
 
-/* Before version 4: the size of an element stands for its type. */
+/* Read a variable's type; before version 4, by the element size. */
 static rill_status take_element_size(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
 {
     uint32_t size;
@@ -209,7 +206,7 @@ static rill_status take_variable(ct2_reader *w)
     return RILL_OK;
 }
 
-/* --- aliases ------------------------------------------------------------------------------------------------------ */
+/* --- aliases of variables ----------------------------------------------------------------------------------------- */
 
 static rill_status take_alias(ct2_reader *w, size_t variables)
 {
@@ -236,7 +233,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
     return RILL_OK;
 }
 
-/* --- scales ------------------------------------------------------------------------------------------------------- */
+/* --- scales of quantised weights ---------------------------------------------------------------------------------- */
 
 static const char SCALE_SUFFIX[] = "_scale";
 
@@ -274,7 +271,7 @@ static void set_missing_scales(rill_tensor_file *t, size_t variables)
     }
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- reading a whole file ----------------------------------------------------------------------------------------- */
 
 int is_ct2_file(const unsigned char *bytes, size_t length)
 {

@@ -1,6 +1,4 @@
-/* Arenas, options of opening a model, and rows of hypotheses.
- *
- * A header in front of every arena block holds its size, which rill_free() needs. */
+/* Arenas, model options, rows of hypotheses. A header before each arena block holds its size, for rill_free(). */
 #include "domain_base.h"
 
 #include <stdio.h>
@@ -43,7 +41,7 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
     rill_arena_block *block;
     TRY(add_block(arena, count, size, what, &block));
     void *first = block + 1;
-    memcpy(out, &first, sizeof first); /* as in rill_struct_alloc() */
+    memcpy(out, &first, sizeof first); /* store through the caller's T **, as in rill_struct_alloc() */
     return RILL_OK;
 }
 
@@ -114,20 +112,7 @@ rill_domain_info rill_network_info(const rill_device *device, const rill_network
                               .memory_bytes = rill_device_free_bytes(device)};
 }
 
-rill_weight_type rill_weights_read_type(const rill_open_options *options)
-{
-    static const char *const names[][2] = {[RILL_WEIGHT_F32] = {"f32", "float32"},
-                                           [RILL_WEIGHT_BF16] = {"bf16", "bfloat16"},
-                                           [RILL_WEIGHT_INT8] = {"int8", "int8"},
-                                           [RILL_WEIGHT_F16] = {"f16", "float16"}};
-    const char *name = rill_open_option(options, "weights");
-    rill_weight_type out = RILL_WEIGHT_F32;
-    for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i][0]) == 0 || strcmp(name, names[i][1]) == 0) out = (rill_weight_type)i;
-    return out;
-}
-
-/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
 rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
                           const rill_selection *selection)

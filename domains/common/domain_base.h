@@ -1,9 +1,6 @@
-/* domain_base.h: helpers that the built-in domains and the command share: TRY, arenas, growing arrays, options for opening a model,
- * loading of weights, and score requests.
+/* Helpers of the built-in domains and the command.
  *
- * Allocations with the same lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64
- * bytes; only growing arrays move. One thread at a time may use an arena.
- * Stability: internal to rill. */
+ * A rill_arena holds allocations with the same lifetime, aligned to 64 bytes. Zero-initialise it and set `ctx`. Threads: one at a time. */
 #pragma once
 
 #include "rill/device.h"
@@ -12,8 +9,7 @@
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* Evaluate a call that returns a rill_status, or an exit code of the command, and return that from the enclosing function unless it is
- * RILL_OK, which is 0. */
+/* Return from the function with the call's status or exit code, unless RILL_OK (0). */
 #define TRY(call)                                     \
     do {                                              \
         const int try_status = (call);                \
@@ -32,8 +28,7 @@
         }                                   \
     } while (0)
 
-/* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in errors.
- *   out    a `T **`; *out is NULL on failure
+/* Allocate a zeroed struct of `size` bytes, freed by rill_free(). what: its name in errors; out: a `T **`, *out NULL on failure.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);
 
@@ -57,8 +52,7 @@ typedef struct rill_arena {
     rill_arena_block *last;
 } rill_arena;
 
-/* Allocate `count` uninitialised elements of `size` bytes. `what` names the block in errors.
- *   out    a `T **`, set on success only
+/* Allocate `count` uninitialised elements of `size` bytes. what: the block's name in errors; out: a `T **`, set on success.
  *   RILL_OK · RILL_ERR_MEMORY (recorded; also if count * size overflows) */
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
 
@@ -68,9 +62,8 @@ rill_status rill_arena_copy(rill_arena *arena, const char *bytes, size_t length,
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 
-/* Make a growable array hold `count` elements. The array is a pointer, NULL at first, and may move; its content is kept. Its block header
- * has the capacity; the caller counts the elements.
- * `what` names the array in errors. RILL_OK · RILL_ERR_MEMORY */
+/* Grow an array, a pointer that is NULL at first, to `count` elements. The array may move; its content is kept. what: its name in errors
+ *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_t size, const char *what);
 #define GROW(arena, array, count, what)                                      \
     ((array) != NULL && (count) <= rill_arena_bytes(array) / sizeof *(array) \
@@ -110,26 +103,22 @@ static inline size_t rill_arena_bytes(const void *array)
      0, 0, 1, NULL}
 /* clang-format on */
 
-/* Open the device of the option `device`, with `fast` and `weights`, and an empty network on it. Fails without a
- * model path, and with domain arguments, which no built-in domain takes.
+/* Open the device of the options `device`, `fast` and `weights`, and an empty network on it. A model path is required, domain arguments
+ * are refused.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_device **device, rill_network **network);
 
-/* Returns the device's description and the sizes of the network's tables. Appends ", on DEVICE" to `description`,
- * of `size` bytes, unless the device is the CPU. */
+/* Returns the device's description and the sizes of the network's tables. Appends ", on DEVICE" to `description` (`size` bytes), except on
+ * the CPU. */
 rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
                                    size_t size);
 
-/* Members of a rill_domain table for domains whose runner struct begins with a rill_session pointer (rill/device.h). A runner is the
- * state of one decoding thread. */
+/* Members of a rill_domain whose runner (state of a decoding thread) begins with a rill_session pointer (rill/device.h). */
 #define RILL_RUNNER_CALLBACKS                                                                             \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop,        \
     .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits, \
     .graph_runs = rill_runner_graph_runs
-
-/* Returns the data type that the option `weights` (RILL_WEIGHTS_OPTION) names; f32 if the option is not set. */
-rill_weight_type rill_weights_read_type(const rill_open_options *options);
 
 /* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
 
@@ -144,11 +133,11 @@ typedef struct rill_loader {
     rill_arena temp;
     rill_tensor_file *tensors;
     rill_text path; /* path of the file that was opened last, for messages */
-    char name[384]; /* of rill_loader_name() */
+    char name[384]; /* buffer of rill_loader_name() */
 } rill_loader;
 
 /* Returns the formatted name of a tensor, valid until the next call. */
-const char *rill_loader_name(rill_loader *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define rill_loader_name(l, ...) (rill_print((l)->name, sizeof(l)->name, __VA_ARGS__), (l)->name)
 
 /* Set l->path to a file of the directory, and open it as l->tensors.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
@@ -180,32 +169,30 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
     return count;
 }
 
-/* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if columns is 0. The size is
- * checked before allocation, so an absurd size in config.json is an error that names the tensor.
+/* Read a tensor as fp32 into the arena. Shape: [rows, columns], or [rows] if columns is 0. The size is checked before allocating.
  *   RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
-/* The parts of rill_weights_read(), with its statuses. The first fails if the tensor is absent or too small: call it
- * before allocating by config.json's sizes. The second reads to `out`. */
+/* Parts of rill_weights_read(), with its statuses: check the size before allocating; read to `out`. */
 rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns);
 rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
                                    float *out);
 
-/* Fail if a tensor was not read: the file is not the model that config.json describes. is_optional: returns 1 for a tensor that may stay
- * unread; NULL: none may.
+/* Fail if a tensor was not read: the file is not the model in config.json. is_optional: returns 1 for tensors that may stay unread, or
+ * NULL.
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
-/* --- rows of hypotheses ------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
-/* Run a graph once over the rows of a step or score call. `columns`: its input columns; `selection`: the top-k
- * operation, NULL in a step. Returns as rill_session_run(). */
+/* Run a graph on the rows of a step or score call. columns: its input columns; selection: the top-k operation, or NULL. Returns as
+ * rill_session_run(). */
 rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
                           const rill_selection *selection);
 
-/* Fill two columns [n], for networks that read only the parent's state. parent_or_self: the parent node; for a root,
- * the node itself. root_slot: the input's slot of a root, else -1. */
+/* Fill two columns [n] for networks that read the parent's state. parent_or_self: the parent, or an empty hypothesis itself. root_slot: an
+ * empty hypothesis's slot, else -1. */
 void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot);
 
 /* Convert a score request to a rill_selection. It borrows the arrays of `req` and `result`, which must outlive it. */
@@ -219,6 +206,6 @@ void rill_score_result_force(const rill_score_request *req, rill_score_result *r
 /* Returns 1 if the directory has the file, else 0. */
 int rill_directory_has_file(const char *directory, const char *file);
 
-/* If `directory` holds a model in a format that rill does not read, record an error with the format and its
- * conversion, and return RILL_ERR_NOT_FOUND; else return RILL_OK. Call it after looking for supported formats. */
+/* Return RILL_ERR_NOT_FOUND, with a hint how to convert, if `directory` has a model in an unsupported format; else RILL_OK. Call after
+ * looking for supported formats. */
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory);

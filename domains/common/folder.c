@@ -47,7 +47,7 @@ rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, 
     return rill_option_text(ctx, option, &v, buffer, text);
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* --- options in config.json ---------------------------------------------------------------------------------------- */
 
 static rill_status fail_value(const folder_reader *r, const char *key)
 {
@@ -96,40 +96,8 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Returns the name of the i-th registered plugin of one kind (heuristics, scorers or schedulers); NULL if fewer are registered. */
-static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
-{
-    const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
-    const rill_scorer *s = chain == RILL_CHAIN_SCORERS ? rill_scorer_at(ctx, i) : NULL;
-    const rill_scheduler *p = chain == RILL_CHAIN_SCHEDULER ? rill_scheduler_at(ctx, i) : NULL;
-    return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
-}
-
-/* Check that every plugin of the chain is registered. The engine's message could not name config.json. */
-static rill_status check_chain(const folder_reader *r, rill_chain chain, const char *kind)
-{
-    rill_context *ctx = r->folder->ctx;
-    int32_t n;
-    const rill_chain_entry *entry = rill_option_source_chain(r->folder->search, chain, &n);
-    for (int32_t i = 0; i < n; i++) {
-        const char *name, *near = NULL, *wanted = entry[i].name;
-        for (size_t j = 0; (name = chain_name(ctx, chain, j)) != NULL && strcmp(name, wanted) != 0; j++) {
-            const char *both[] = {near != NULL ? near : name, name};
-            near = rill_nearest(wanted, both, 2);
-        }
-        if (name != NULL) continue;
-        const char *gone = rill_refused_option(kind, wanted);
-        if (gone != NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\": %s", r->file, kind, wanted,
-                             gone);
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\"%s%s%s", r->file, kind, wanted,
-                         near != NULL ? ": did you mean \"" : ": `rill list` shows all, and plugins add more",
-                         near != NULL ? near : "", near != NULL ? "\"?" : "");
-    }
-    return RILL_OK;
-}
-
-/* Fail if options of config.json exclude each other. Options that contradict the user's are dropped later. */
+/* Fail if options of config.json exclude each other, or name an unknown heuristic, scorer or scheduler: the engine's message could not name
+ * config.json. Options that contradict the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -147,14 +115,12 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
             TRY(set_scalar(r, key, value));
         }
     }
-    TRY(check_chain(r, RILL_CHAIN_HEURISTICS, "heuristic"));
-    TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
-    TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "scheduler"));
     const rill_status status = rill_option_source_check(r->folder->search);
-    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", r->file, rill_error(ctx)) : status;
+    if (status != RILL_ERR_OPTION && status != RILL_ERR_NOT_FOUND) return status;
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: %s", r->file, rill_error(ctx));
 }
 
-/* --- domain ------------------------------------------------------------------------------------------------------- */
+/* --- the domain of a model ---------------------------------------------------------------------------------------- */
 
 /* Unknown keys belong to the domain. Misspelt and misplaced keys are errors, because they would be ignored silently. */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
@@ -254,7 +220,7 @@ static rill_status read_root(const folder_reader *r, const json_t *root)
     return read_options(r, json_object_get(rill, "options"));
 }
 
-/* --- other programs' formats -------------------------------------------------------------------------------------- */
+/* --- unsupported formats ------------------------------------------------------------------------------------------ */
 
 /* Returns 1 and the alphabetically first match in `out`, or 0. The order of readdir() does not matter. */
 static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
@@ -270,8 +236,8 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
-/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first match counts. Advice: {folder}
- * and {file} stand for paths. */
+/* A directory matches if it has files for `pattern` and `beside` (NULL: none). The first match wins. In `advice` {folder} and {file} are
+ * replaced by paths. */
 static const struct {
     const char *pattern, *beside, *advice;
 } foreign_files[] = {
@@ -343,10 +309,10 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
     return RILL_OK;
 }
 
-/* --- the directory ------------------------------------------------------------------------------------------------ */
+/* --- reading a model directory ------------------------------------------------------------------------------------ */
 
-/* Without search options in config.json, the domain derives them from its own files. RILL_ERR_IO and RILL_ERR_MEMORY are returned: other
- * options would change outputs without notice. Other errors are ignored. */
+/* Without search options in config.json, use the domain's. Fail only on RILL_ERR_IO and RILL_ERR_MEMORY: other options would change
+ * outputs silently. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
@@ -386,7 +352,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
-    /* Only the domain reads a model that is a single file. */
+    /* a model that is a single file has no configuration: only its domain reads it */
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
     rill_option_set_style(ctx, style);

@@ -1,9 +1,7 @@
-/* Opens model files of all formats, and reads safetensors headers strictly: of one file, or of several with transformers' index
- * (save_pretrained()).
+/* Opens model files of all formats. Reads safetensors headers strictly, of one file or several with an index.
  *
- * Invariant: the tensors of a file cover its data section without gap or overlap, and their bytes match shape and type. Names point into
- * the header's JSON document, which therefore stays in memory. "metadata" of an index is ignored, because several programs write a wrong
- * total size. */
+ * Invariant: a file's tensors cover its data without gap or overlap. An index's "metadata" is ignored: some programs write a wrong total
+ * size. */
 #include "tensor_file.h"
 
 #include <fnmatch.h>
@@ -153,7 +151,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-/* --- all parts ---------------------------------------------------------------------------------------------------- */
+/* --- reading all shards ------------------------------------------------------------------------------------------- */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
@@ -257,7 +255,7 @@ static rill_status check_index_matches(const shard_reader *x)
     return RILL_OK;
 }
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
+/* --- index of the shards ------------------------------------------------------------------------------------------ */
 
 static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 {
@@ -282,8 +280,8 @@ static rill_status read_index(rill_tensor_file *t)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* A directory holds model.safetensors or model.safetensors.index.json. Else the file is `path` or `path`.index.json.
- * If none exists, *out is `path`, which then fails to open. */
+/* Find model.safetensors or model.safetensors.index.json in a directory; else `path` or `path`.index.json; else *out is `path`, which
+ * fails to open. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};

@@ -1,6 +1,4 @@
-/* Finds tensors of model files by name and reads them, in all formats.
- *
- * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. */
+/* Finds tensors by name and reads them, in all formats. Invariant: entries are sorted by name, and their bytes lie inside a part (file). */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -58,7 +56,7 @@ static void widen(float *out, const tensor_type *type, size_t n)
     }
 }
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- files of a model --------------------------------------------------------------------------------------------- */
 
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out)
 {
@@ -92,7 +90,7 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
     return RILL_OK;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- sorting tensors by name -------------------------------------------------------------------------------------- */
 
 static int compare_entry_names(const void *a, const void *b)
 {
@@ -104,7 +102,7 @@ void tensor_sort_entries(rill_tensor_file *t)
     if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
 }
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
+/* --- finding tensors ---------------------------------------------------------------------------------------------- */
 
 tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name)
 {
@@ -139,14 +137,14 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* For messages: a view has the name of its base tensor. */
+/* Name of a tensor for messages: a view has its base tensor's. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);
     return entry->base_name != NULL ? entry->base_name : tensor->name;
 }
 
-/* --- views -------------------------------------------------------------------------------------------------------- */
+/* --- views of tensors --------------------------------------------------------------------------------------------- */
 
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more)
 {
@@ -198,7 +196,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
     return RILL_OK;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading tensors as floats ------------------------------------------------------------------------------------ */
 
 /* Write a shape as "[64, 16]" to `buffer`, truncated to its size. */
 static const char *shape_text(int rank, const int64_t *shape, char *buffer, size_t size)
@@ -333,15 +331,6 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
     TRY(rill_weights_check_size(tensors, name, rows, columns));
     TRY(rill_arena_alloc(arena, out, rows * (columns > 0 ? columns : 1), sizeof **out, name));
     return rill_weights_read_into(tensors, name, rows, columns, *out);
-}
-
-const char *rill_loader_name(rill_loader *l, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_list(l->name, sizeof l->name, format, arguments);
-    va_end(arguments);
-    return l->name;
 }
 
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)

@@ -1,7 +1,5 @@
-/* tensor_file.h: the structs of rill/safetensors.h, shared by the readers of safetensors and of CTranslate2's model.bin.
- *
- * A part is one file of a model. A format's reader turns a part's header into entries. After opening, an entry's bytes lie inside its
- * part and match its shape and type. Stability: internal to rill. */
+/* Structs of rill/safetensors.h, for the readers of safetensors and CTranslate2's model.bin. A part is one file of a model.
+ * After opening, an entry's bytes lie inside its part and match its shape and type. */
 #pragma once
 
 #include "domain_base.h"
@@ -20,8 +18,7 @@ typedef struct tensor_part {
 typedef struct tensor_entry {
     rill_file_tensor tensor; /* the public part of the entry; must be the first member */
     size_t part;
-    /* quantised integers: position of the fp32 scales in the file, in bytes; their number, 1, one per row, or 0 if
-     * not quantised */
+    /* quantised integers: byte offset of the fp32 scales, and their number: 1, one per row, or 0 if not quantised */
     size_t scales_offset, n_scales;
     float fixed_scale; /* not 0: the scale of all elements, which the file does not contain; n_scales is 1 */
     size_t zero_rows;  /* number of rows of zeros that follow the rows in the file; shape[0] counts them too */
@@ -40,7 +37,7 @@ struct rill_tensor_file {
     uint32_t ct2_version, ct2_revision; /* version of the file format, revision of the specification */
 };
 
-/* --- tensor_file.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in tensor_file.c ----------------------------------------------------------------------------------------- */
 
 typedef struct tensor_type {
     const char *name;
@@ -61,8 +58,8 @@ rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, v
 /* Reserve memory for `more` additional entries. Pointers to entries may become invalid. */
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 
-/* Add an entry `name`: rows `from` .. `from + rows - 1` of the tensor `base_name`, then `zeros` rows of zeros. The
- * entries share the bytes in the file, and errors name the base tensor. Pointers to entries may become invalid.
+/* Add an entry `name`: rows from..from + rows - 1 of the tensor `base_name`, then `zeros` rows of zeros. Errors name the base tensor.
+ * Pointers to entries may become invalid.
  *   RILL_OK · RILL_ERR_FORMAT (no such tensor, too few rows, duplicate name) · RILL_ERR_MEMORY */
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
@@ -79,11 +76,10 @@ rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char
 /* Allocate `count` zeroed parts, one for each file; tensor_part_open() then opens each. */
 rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count);
 
-/* Open part i, the file at `path`. If `bytes` is not NULL, these `length` bytes are the content, and `path` only
- * names it in messages. */
+/* Open part i: the file at `path`, or `bytes` [length] with the name `path`. */
 rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length);
 
-/* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
+/* --- defined in ct2_file.c --------------------------------------------------------------------------------------------- */
 
 /* Returns 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
 int is_ct2_file(const unsigned char *bytes, size_t length);
@@ -91,8 +87,7 @@ int is_ct2_file(const unsigned char *bytes, size_t length);
 /* Read the variables and aliases of a model.bin, and add an entry for each. A model.bin is a single part. */
 rill_status ct2_read(rill_tensor_file *t);
 
-/* Read the scalar variable `name`, in low..high, and mark it as read. *out = fallback if it is absent; a NAN
- * fallback makes it required.
+/* Read the scalar variable `name`, in low..high. Absent: `fallback`, or an error if that is NAN.
  *   RILL_OK · RILL_ERR_FORMAT (absent, not a number, out of range) · RILL_ERR_IO */
 rill_status rill_ct2_number(rill_tensor_file *tensors, const char *name, double low, double high, double fallback,
                             double *out);

@@ -1,16 +1,8 @@
-/* mt.h: machine translation with encoder-decoder transformers and recurrent models, as the domain "mt".
+/* Machine translation with transformers and recurrent models: the domain "mt", on ../seq2seq.
  *
- * A model is an unchanged Hugging Face or CTranslate2 directory. Type "marian" (OPUS-MT), for example, has config.json,
- * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, target_vocab.json (optional), source.spm and
- * target.spm. docs/mt.md lists types, files, and settings that are errors.
- *
- * Input: one sentence per line; with options.tokenized, subword tokens separated by spaces. A line that is not UTF-8, or has more tokens
- * than the model has positions, fails alone. Output: text, or tokens separated by spaces.
- *
- * State: a new state reads the states of all its ancestors (RILL_STATE_PATH).
- * Results are bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill. The rest of this header is private to the domain: transformers and recurrent models as nets of
- * ../seq2seq. */
+ * A model is an unchanged Hugging Face or CTranslate2 directory (docs/mt.md).
+ * Input: one sentence per line; with options.tokenized, subword tokens. A line that is not UTF-8, or too long, fails alone.
+ * Output: text, or tokens separated by spaces. */
 #pragma once
 
 #include "config_json.h"
@@ -23,26 +15,21 @@ extern const rill_domain rill_mt_domain;
 /* Largest sizes that a configuration may have. */
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
-/* --- transformers ------------------------------------------------------------------------------------------------- */
+/* --- sizes of transformers ---------------------------------------------------------------------------------------- */
 
-/* Sources: Vaswani et al., Attention is all you need, 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis
- * et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling files. A Marian
- * decoder may have an SSRU (Kim et al. 2019) or average attention (Zhang et al. 2018) for self-attention.
- * Dimensions: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input
- * tokens.
+/* Transformers. Sources: Vaswani et al. 2017; Marian (Junczys-Dowmunt et al. 2018), FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus
+ * and T5 (Raffel et al. 2020), as in transformers' modeling files. SSRU: Kim et al. 2019; average attention: Zhang et al. 2018.
+ * Dimensions: D model width, A width of all heads, F feed-forward width, V target tokens, T input tokens.
  *
- * KV cache: a node is one target position of a hypothesis. Each decoder layer has a table [nodes, 2A] of keys and
- * values; `hidden` has the last layer's output. A row of a batch attends in place to the nodes on its path from the
- * root: nothing is padded, copied or reordered. An SSRU or average attention stores a state of D values per node
- * instead, computed from the parent's state.
- * Slots: each input in flight has a slot. It holds, for each decoder layer, cross-attention keys and values [T, 2A],
- * which all hypotheses of the input share. */
+ * KV cache: per decoder layer a table [nodes, 2A] of keys and values, one row per target position (node). Attention reads the rows on the
+ * path to the root: nothing is padded or copied. SSRU and average attention store D values per node instead.
+ * Cross-attention: keys and values [T, 2A] per input and decoder layer. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 typedef struct mt_linear {
-    rill_matrix weight; /* N x K */
-    rill_constant bias; /* [N]; RILL_NONE: no bias */
+    rill_matrix weight; /* N x K weights */
+    rill_constant bias; /* [N] bias; RILL_NONE: none */
 } mt_linear;
 
 static inline rill_product mt_linear_product(const mt_linear *linear, rill_view a, rill_view out)
@@ -51,27 +38,26 @@ static inline rill_product mt_linear_product(const mt_linear *linear, rill_view 
 }
 
 typedef struct mt_norm {
-    rill_constant gain, bias; /* [D]; bias is RILL_NONE for RMSNorm */
+    rill_constant gain, bias; /* [D] gain and bias of a norm; RMSNorm has no bias (RILL_NONE) */
 } mt_norm;
 
 /* Weights of an attention block. A: width of all heads; D: model width. */
 typedef struct mt_attention {
-    mt_linear query;             /* A x D */
-    mt_linear key_value;         /* 2A x D: keys, then values */
-    mt_linear out;               /* D x A */
-    mt_norm norm;                /* before (pre-norm) or after (post-norm) the block */
+    mt_linear query;             /* A x D query projection */
+    mt_linear key_value;         /* 2A x D projections: keys, then values */
+    mt_linear out;               /* D x A output projection */
+    mt_norm norm;                /* norm before the block (pre-norm) or after it (post-norm) */
     rill_constant relative_bias; /* [heads, distances] relative position bias; RILL_NONE: none */
 } mt_attention;
 
 /* Weights of a feed-forward block. F: inner width; D: model width. */
 typedef struct mt_feed_forward {
     mt_linear fc1; /* F x D; gated: 2F x D, the rows that are activated, then the rows of the gate */
-    mt_linear fc2; /* D x F */
+    mt_linear fc2; /* D x F second linear layer */
     mt_norm norm;
 } mt_feed_forward;
 
-/* Weights of an SSRU or average attention, which replaces a decoder layer's self-attention. D: model width; I: inner width of average
- * attention's feed-forward block. */
+/* SSRU or average attention, in place of a decoder layer's self-attention. D: model width; I: inner width of average attention. */
 typedef struct mt_recurrence {
     mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
     mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
@@ -81,11 +67,11 @@ typedef struct mt_recurrence {
 
 /* A transformer layer. A: width of all heads together; T: number of tokens of an input. */
 typedef struct mt_layer {
-    mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
+    mt_attention self_attention, cross_attention; /* cross_attention: in decoder layers only */
     mt_feed_forward feed_forward;
     mt_recurrence recurrence; /* replaces self_attention if decoder_block is an SSRU or average attention */
-    rill_table node_table;    /* [nodes, 2A] keys and values of the nodes (the KV cache) */
-    rill_table encoder_kv;    /* for each slot [T, 2A]: cross-attention keys and values of the input's tokens */
+    rill_table node_table;    /* KV cache: [nodes, 2A] a row of keys and values per hypothesis state (node) */
+    rill_table encoder_kv;    /* [slots, T, 2A] cross-attention keys and values of each input's tokens */
 } mt_layer;
 
 /* The encoder or the decoder. D: model width. */
@@ -100,18 +86,16 @@ typedef struct mt_stack {
     rill_constant position_embedding; /* [positions, D] stored in the file; RILL_NONE: computed sinusoids, or none */
 } mt_stack;
 
-/* --- settings ----------------------------------------------------------------------------------------------------- */
+/* --- architecture ------------------------------------------------------------------------------------------------- */
 
 /* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
 typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
 
-/* The position embedding. If computed, position p has the sines of the angles p / 10000^(j / d), j from 0 to D/2 - 1, then their
- * cosines. d depends on the kind. */
+/* Position embeddings. Computed ones have, for position p, the sines of p / 10000^(j / d), j from 0 to D/2 - 1, then the cosines. */
 typedef enum mt_position_kind {
     MT_POSITIONS_HF,     /* computed as in Hugging Face's transformers for Marian models: d = D/2 */
     MT_POSITIONS_MARIAN, /* computed as in marian-decoder: d = D/2 - 1 */
-    /* as in fairseq: d = D/2 - 1; the first token has p = 1 + the padding token's id; if D is odd, the last column
-     * is 0 */
+    /* as in fairseq: d = D/2 - 1; first position 1 + padding id; if D is odd, the last column is 0 */
     MT_POSITIONS_FSMT,
     MT_POSITIONS_LEARNED, /* learned, in the file after LEARNED_OFFSET unused rows */
     MT_POSITIONS_NONE,    /* no position embedding: relative position bias in self-attention */
@@ -165,7 +149,7 @@ typedef struct mt_settings {
     int average_gate;               /* 1: average attention has gates */
     rill_activation average_activation;
     float eps; /* epsilon of layer norms */
-    /* For models with relative position bias: the number of buckets and the largest distance. */
+    /* relative position bias: number of buckets, largest distance */
     int32_t n_buckets, max_distance;
     mt_position_kind position_kind;
     int32_t first_position; /* position number of the first token, for computed sinusoids */
@@ -176,7 +160,7 @@ typedef struct mt_settings {
     int renormalize_logits; /* 1: banned tokens are masked before the softmax; 0: after it */
 } mt_settings;
 
-/* --- the net ------------------------------------------------------------------------------------------------------ */
+/* --- the network -------------------------------------------------------------------------------------------------- */
 
 typedef struct mt_net {
     seq_net seq; /* first member: the base of every architecture */
@@ -200,21 +184,20 @@ static inline const mt_net *mt_from_seq(const seq_net *net)
     return (const mt_net *)net;
 }
 
-/* --- mt_config.c --------------------------------------------------------------------------------------------------- */
+/* --- defined in mt_config.c ---------------------------------------------------------------------------------------- */
 
-/* Read config.json's decoder_self_attention: "attention", "ssru" or "average". Only Marian models may have the last
- * two (mt_configure()).
+/* Read config.json's decoder_self_attention: "attention", "ssru" or "average" (Marian only, mt_configure()).
  *   RILL_OK · RILL_ERR_FORMAT (the message names file and key) */
 rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out);
 
-/* seq_arch.configure of transformers: read config.json and generation_config.json of the directory.
+/* seq_arch.configure: read config.json and generation_config.json.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 
 /* Write type, sizes and options to net->seq.description, which `rill info` prints. */
 void mt_describe(mt_net *net);
 
-/* --- mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c -------------------------------------------------------------------------- */
+/* --- defined in mt_ct2.c, mt_ct2_folder.c, mt_ct2_names.c --------------------------------------------------------------- */
 
 /* Returns 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
 int mt_is_ct2(const char *directory);
@@ -224,8 +207,8 @@ int mt_is_ct2(const char *directory);
 rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_find_special_tokens(seq_net *net, const char *directory);
 
-/* Parts of mt_ct2_configure(), with its statuses: make net->ct2_config from the variables of a model.bin before
- * version 6; read it, or config.json; name vocabularies and tokenizer. */
+/* Parts of mt_ct2_configure(), with its statuses: make net->ct2_config from a model.bin before version 6; read config.json; name
+ * vocabularies and tokenizer. */
 rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors);
 rill_status mt_ct2_read_config(mt_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text);
@@ -237,10 +220,9 @@ const char *mt_ct2_source_table(const rill_tensor_file *tensors);
  *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors);
 
-/* --- mt_generation.c -------------------------------------------------------------------------------------------------- */
+/* --- defined in mt_generation.c --------------------------------------------------------------------------------------- */
 
-/* Read special tokens, bad words and the maximum output length from `file`, config.json or generation_config.json.
- * As in transformers, the latter overrides token ids and length.
+/* Read special tokens, bad words and maximum length from config.json or generation_config.json; the latter overrides, as in transformers.
  *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_read_generation(mt_net *net, const rill_config *config, const char *file);
 
@@ -252,21 +234,19 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
 /* rill_domain.advise: the default search options for the directory `path`. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
-/* --- mt_weights.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in mt_weights.c ----------------------------------------------------------------------------------------- */
 
-/* seq_arch.load: read the weights from model.safetensors or model.bin. On failure the caller frees the model's
- * memory.
+/* seq_arch.load: read the weights from model.safetensors or model.bin. On failure the caller frees the model.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load(seq_net *net, rill_loader *loader);
 
-/* Expand T5's bias [buckets, heads] to `out` [heads, 2 * max_distance + 1], one bias for each distance. `causal`: 1
- * for a decoder, which has no buckets for later positions. */
+/* Expand T5's bias [buckets, heads] to `out` [heads, 2 * max_distance + 1]. causal: 1 for a decoder, whose buckets have no later
+ * positions. */
 void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out);
 
-/* --- mt_graph.c --------------------------------------------------------------------------------------- */
+/* --- defined in mt_graph.c ---------------------------------------------------------------------------- */
 
-/* Declare the tables that hold data of each node and input, e.g. the KV cache. Called when the net's weights are
- * loaded. */
+/* Declare the network's tables, e.g. the KV cache. Called when the net's weights are loaded. */
 void mt_make_tables(mt_net *net);
 
 /* Callbacks of seq_arch for transformers; seq2seq.h documents them. */
@@ -277,35 +257,34 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
 
 /* --- recurrent models: rnn.c -------------------------------------------------------------------------------------- */
 
-/* Sources: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; Nematus
- * (Sennrich et al. 2017) for tensors, gates and readout, as Amun decodes them. docs/mt.md has the formulas.
- * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width, V target
- * symbols, T input tokens. GRU gates: reset, update, candidate (3D).
+/* Sources: Bahdanau et al. 2015; Nematus (Sennrich et al. 2017) for tensors, gates and readout, as Amun decodes them. Formulas:
+ * docs/mt.md.
+ * Dimensions: E embedding width, H encoder width per direction, D decoder width, A attention width, V target vocabulary size, T input
+ * tokens. GRU gates: reset, update, candidate (3D).
  *
- * A node is one target position. It has a row in three tables: the decoder state, `state` [nodes, D]; the output layer's input,
- * `hidden_table` [nodes, E]; the attention query, `query` [nodes, A]. A node reads only its parent's state.
- * Alignments, and ensembles with transformers, read the rows of all ancestors.
- * Each input in flight has a slot, with annotations [T, 2H], attention keys [T, A] and initial state [D]. */
+ * A hypothesis state (node) has rows in three tables: decoder state [nodes, D], input of the output layer [nodes, E], attention query
+ * [nodes, A]. It reads the parent's state; alignments, and ensembles with transformers, read all ancestors.
+ * Per input in flight (slot): annotations [T, 2H], attention keys [T, A], initial state [D]. */
 
 typedef struct rnn_net {
     seq_net seq; /* first member: the base of every architecture */
     /* 1: one GRU before attention and one after it; 0: a single GRU whose input includes the attention context. */
     int conditional_gru;
     int32_t unk; /* target symbol of <unk>, from the configuration */
-    size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
+    size_t embedding_width, encoder_width, decoder_width, attention_width; /* the sizes E, H, D, A */
 
     /* Source embedding [words, E]. Target embedding [V + 1, E]; its last row, zeros, is the decoder's initial input. */
     rill_constant source_embedding, target_embedding;
-    mt_linear input_gates;     /* 6H x E: gates forward, backward */
-    rill_matrix recurrent[2];  /* 3H x H, forward and backward */
-    mt_linear init_projection; /* D x 2H: initial state, from the mean annotation */
-    mt_linear key_projection;  /* A x 2H */
-    mt_linear word_gates;      /* (3D + E) x E: gates, and the embedding's part of the readout */
+    mt_linear input_gates;     /* 6H x E gates from the embedding, forward and backward */
+    rill_matrix recurrent[2];  /* 3H x H recurrent weights, forward and backward */
+    mt_linear init_projection; /* D x 2H initial state, from the mean annotation */
+    mt_linear key_projection;  /* A x 2H attention keys, from annotations */
+    mt_linear word_gates;      /* (3D + E) x E from the embedding: gates, and its part of the readout */
     mt_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
     mt_linear second_gru;      /* (3D + A) x D: recurrent gates of the GRU after attention, and the attention query */
     rill_constant attention_vector; /* [A], Bahdanau's v */
-    mt_linear context_gates;        /* 3D x 2H: gates */
-    mt_linear readout;              /* E x (2H + D): readout from context and state */
+    mt_linear context_gates;        /* 3D x 2H part of the gates from the attention context */
+    mt_linear readout;              /* E x (2H + D) readout, from context and state */
 
     rill_table annotations, memory_keys, initial_state; /* tables with a row per slot (input in flight) */
     rill_table state, hidden_table, query;              /* tables with a row per node (model state of a hypothesis) */

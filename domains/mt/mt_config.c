@@ -1,5 +1,4 @@
-/* Reads config.json of a translation model: sizes and options. Keys and defaults are those of transformers' configuration and modeling
- * files.
+/* Reads config.json of a translation model, with transformers' keys and defaults.
  *
  * A key that changes the arithmetic is supported or an error. Keys of dropout, training and sampling are ignored. */
 #include <math.h>
@@ -32,8 +31,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* Limits on positions, because time is quadratic in the input length: POSITIONS_FACTOR times the configured number. transformers does
- * not limit computed or relative positions. */
+/* Limit on positions, relative to the configured number: time is quadratic in the input length. transformers has no limit on computed or
+ * relative positions. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -80,7 +79,7 @@ rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *o
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* Only Marian models may change these defaults of their type. */
+/* Read flags. Only Marian models may change their type's defaults. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {
@@ -119,7 +118,7 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     return read_activation(config, key, activation, &s->average_activation);
 }
 
-/* Only Marian models may replace self-attention. */
+/* Read what replaces self-attention in a Marian decoder. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -143,7 +142,7 @@ static rill_status read_stack(mt_net *net, const rill_config *config, const char
     return rill_config_fail(config, key, "expected a divisor of d_model = %zu, found %zu", net->width, side->n_heads);
 }
 
-/* Also read which of source embedding, target embedding and output layer are tied. */
+/* Read vocabulary sizes, and which of source embedding, target embedding and output layer are tied. */
 static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -280,7 +279,7 @@ static rill_status read_t5(mt_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* --- the family ---------------------------------------------------------------------------------------------------- */
+/* --- the model's family -------------------------------------------------------------------------------------------- */
 
 static rill_status find_family(mt_net *net, const rill_config *config)
 {

@@ -1,7 +1,6 @@
-/* CTranslate2 model directories: a transformer's settings from model.bin's variables.
+/* CTranslate2 directories: a transformer's settings from model.bin's variables.
  *
- * Names are those of ctranslate2/specs/transformer_spec.py and attention_spec.py, defaults those of CTranslate2's layers. An unsupported
- * scalar variable is an error. */
+ * Names: ctranslate2/specs/transformer_spec.py and attention_spec.py; defaults: CTranslate2's layers. Unsupported scalars are errors. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,12 +31,12 @@ enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };
  * FIRST_WITH_HEADS, the specification's name gives the number of heads. */
 enum { OLDEST_REVISION = 1, FIRST_WITH_HEADS = 3, FIRST_BY_SIDE = 5, NEWEST_REVISION = 7 };
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- reading numbers ---------------------------------------------------------------------------------------------- */
 
 typedef struct ct2_model {
     mt_net *net;
     rill_context *ctx;
-    rill_tensor_file *tensors; /* its name is the path of model.bin */
+    rill_tensor_file *tensors; /* variables of model.bin; the file's name is its path */
 } ct2_model;
 
 /* Fail with the path of model.bin, the name SIDE/NAME of a tensor, and a reason. SIDE is "encoder" or "decoder". */
@@ -97,7 +96,7 @@ static rill_status read_size(const ct2_model *r, const char *side, const char *n
     return RILL_OK;
 }
 
-/* --- encoder or decoder ------------------------------------------------------------------------------------------- */
+/* --- reading a stack of layers ------------------------------------------------------------------------------------ */
 
 /* Settings that encoder and decoder must share. */
 typedef struct stack_settings {
@@ -144,7 +143,7 @@ static rill_status read_embedding_scale(const ct2_model *r, const char *side, st
     return RILL_OK;
 }
 
-/* All attention blocks must have the same scale: mt_settings has only one. */
+/* Check that all attention blocks have one scale, since mt_settings has one. */
 static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
 {
     double scale, width;
@@ -260,7 +259,7 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     return read_ignored(r, name);
 }
 
-/* --- encoder and decoder ------------------------------------------------------------------------------------------ */
+/* --- reading the specification ------------------------------------------------------------------------------------ */
 
 static rill_status check_stacks(const ct2_model *r, const stack_settings *e, const stack_settings *d)
 {
@@ -309,8 +308,7 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
                     "expected one over the root of the width after a last norm, found %g", scale);
 }
 
-/* If the decoder starts from a zero vector, the start token has a zero row after the other target tokens. The softmax excludes it, so it
- * is never output. */
+/* A decoder that starts from a zero vector gets a start token with a zero embedding, after the other tokens. The softmax excludes it. */
 static rill_status read_tables(const ct2_model *r)
 {
     seq_net *s = &r->net->seq;
@@ -383,7 +381,7 @@ static rill_status check_unread_numbers(const ct2_model *r)
     return RILL_OK;
 }
 
-/* --- the directory ------------------------------------------------------------------------------------------------ */
+/* --- opening a CTranslate2 directory ------------------------------------------------------------------------------ */
 
 int mt_is_ct2(const char *directory)
 {

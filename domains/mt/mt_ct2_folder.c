@@ -1,7 +1,5 @@
-/* The files around CTranslate2's model.bin: special tokens, vocabularies and tokenizer.
- *
- * Source: CTranslate2's models/sequence_to_sequence.cc for the special tokens that model.bin stores before version
- * 6. */
+/* Files beside CTranslate2's model.bin: special tokens, vocabularies, tokenizer. Source: models/sequence_to_sequence.cc for special tokens
+ * in model.bin before version 6. */
 #include <math.h>
 #include <string.h>
 
@@ -110,7 +108,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     TRY(find_token_id(config, "eos_token", target, &s->eos));
     if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
     if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
-        s->decoder_start = s->eos; /* the language token of each output replaces it */
+        s->decoder_start = s->eos; /* replaced by each output's language token */
         return RILL_OK;
     }
     if (!rill_config_is_set(config, "decoder_start_token", NAN))
@@ -163,7 +161,7 @@ static rill_status copy_token(const seq_net *s, const rill_config *config, const
     return token != NULL ? rill_arena_copy(&s->model->arena, token, strlen(token), key, out) : RILL_OK;
 }
 
-/* Returns 1 if outputs start with the begin token, as in models of OpenNMT and EOLE. Only other models get eos after text input. */
+/* Returns 1 if outputs start with the begin token, as in OpenNMT and EOLE; only other models get eos after text input. */
 static int starts_with_bos(const rill_config *config)
 {
     const char *start = NULL, *bos = NULL;
@@ -172,8 +170,7 @@ static int starts_with_bos(const rill_config *config)
     return start != NULL && bos != NULL && strcmp(start, bos) == 0;
 }
 
-/* Tokenized input gets the special tokens that add_source_bos and add_source_eos name. Text input also gets eos, unless outputs start
- * with the begin token. */
+/* Special tokens of inputs: add_source_bos, add_source_eos; text input also gets eos, unless outputs start with the begin token. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -213,12 +210,12 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->source != NULL) return;
     text->source = first_file(directory, "source_vocabulary.json", "source_vocabulary.txt");
     text->target = first_file(directory, "target_vocabulary.json", "target_vocabulary.txt");
-    if (text->source == NULL) text->source = "shared_vocabulary.json"; /* a missing file is reported by this name */
+    /* the error about a missing file gives this name */
+    if (text->source == NULL) text->source = "shared_vocabulary.json";
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
-/* Returns 1 if the first byte is that of a SentencePiece model (a protocol buffer's tag). BPE codes are text, perhaps under the same
- * file name. */
+/* Returns 1 if the first byte is a SentencePiece model's (a protobuf tag). BPE codes are text, perhaps with the same file name. */
 static int is_spm(rill_context *ctx, const char *directory, const char *name)
 {
     SCOPED(rill_text_clear) rill_text path = {.ctx = ctx};
@@ -236,7 +233,8 @@ static int is_spm(rill_context *ctx, const char *directory, const char *name)
 /* Names that converters and packages give their SentencePiece models. Argos packages have theirs in the parent
  * directory. */
 static const struct {
-    const char *source, *target; /* target NULL: the same model */
+    /* file names of the two SentencePiece models; target NULL: the source model serves both sides */
+    const char *source, *target;
 } spm_files[] = {
     {"spiece.model", NULL}, {"sentencepiece.bpe.model", NULL}, {"sentencepiece.model", NULL},
     {"spm.model", NULL},    {"source.model", "target.model"},  {"../sentencepiece.model", NULL},
@@ -246,7 +244,7 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
 {
     for (size_t i = 0; i < sizeof spm_files / sizeof *spm_files; i++) {
         const char *source = spm_files[i].source, *target = spm_files[i].target;
-        /* only a package's metadata.json says that the file above belongs to this model */
+        /* only a package's metadata.json tells whose file this is */
         if (source[0] == '.' && !rill_directory_has_file(directory, "../metadata.json")) continue;
         if (!is_spm(ctx, directory, source) || (target != NULL && !is_spm(ctx, directory, target))) continue;
         text->spm = source;
@@ -273,7 +271,8 @@ static int find_argos_codes(const char *directory, rill_tokenizer_files *text)
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
     name_vocabularies(directory, text);
-    text->adds_unknown = net->pad < 0; /* else the tables' row after the last token is the start token's */
+    /* without a padding token the last row of the tables belongs to the start token */
+    text->adds_unknown = net->pad < 0;
     if (text->tokenized) return RILL_OK;
     const int is_marian = rill_directory_has_file(directory, "source.spm");
     if (!is_marian) TRY(rill_family_files(net->ctx, NULL, directory, text));

@@ -1,7 +1,7 @@
-/* Maps CTranslate2's tensor names to transformers' names.
+/* Maps CTranslate2's tensor names to transformers'.
  *
- * CTranslate2 concatenates matrices with the same input, e.g. query, key and value. Each matrix becomes a view of
- * rows under transformers' name. Error messages name the tensor of model.bin. */
+ * CTranslate2 concatenates matrices with the same input, e.g. query, key and value. Each becomes a view of rows. Errors name the tensor
+ * of model.bin. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +19,7 @@ typedef struct tensor_renamer {
 
 typedef enum name_condition { ALWAYS, GATED, DECODER } name_condition;
 
-/* Names in model.bin and in transformers, without the prefix of the layer. `part` is one of `parts` equal ranges of
- * model.bin's rows; parts 0: a norm. */
+/* Names in model.bin and in transformers, without the layer's prefix. `part` is one of `parts` equal ranges of rows; parts 0: a norm. */
 static const struct {
     const char *from, *to;
     int part, parts;
@@ -86,7 +85,7 @@ static rill_status rename_layer(const tensor_renamer *n, const char *side, size_
     return rename_rows(n, old, new, 0, 1, 0);
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- embedding tables --------------------------------------------------------------------------------------------- */
 
 const char *mt_ct2_source_table(const rill_tensor_file *tensors)
 {

@@ -1,5 +1,4 @@
-/* The machine translation domain: its table of functions, and the choice of a model's architecture. Code shared by all
- * sequence-to-sequence models is in ../seq2seq. */
+/* The machine translation domain: its table of functions, and the choice of a model's architecture. */
 #include <string.h>
 
 #include "config_json.h"
@@ -44,7 +43,7 @@ static rill_status choose_arch(rill_context *ctx, const char *directory, const s
     if (*out == NULL && found) *out = &transformer_arch;
     if (*out != NULL) return RILL_OK;
     TRY(rill_unsupported_format_fail(ctx, directory));
-    return rill_config_read(ctx, directory, "config.json", read_arch, out, NULL); /* reports a missing file */
+    return rill_config_read(ctx, directory, "config.json", read_arch, out, NULL); /* fails if the file is missing */
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

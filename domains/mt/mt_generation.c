@@ -1,9 +1,7 @@
-/* Reads generation_config.json, or the same keys of config.json: special tokens, bad words and search settings.
+/* Reads generation_config.json, or the same keys of config.json: special tokens, bad words, search settings.
  *
- * Sources: NoBadWordsLogitsProcessor and SuppressTokensLogitsProcessor in transformers'
- * generation/logits_process.py; generation/configuration_utils.py and utils.py.
- * Bad words: a sequence of tokens bans its last token where the output so far, with the start token, ends in the others. Lengths:
- * transformers counts a forced eos and the start token (the latter not in min_new_tokens and max_new_tokens); rill counts neither. */
+ * Sources: transformers' NoBadWordsLogitsProcessor, SuppressTokensLogitsProcessor, generation/configuration_utils.py and utils.py.
+ * Lengths: transformers counts a forced eos, and in max_length and min_length the start token; rill counts neither. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,8 +209,7 @@ typedef struct settings_writer {
     rill_text *out;
 } settings_writer;
 
-/* Maximum number of actions before a forced eos. Without a length in the file it is 20, as in transformers, or fewer if the model has
- * fewer positions. */
+/* Maximum length before a forced eos. Without one in the file 20, as in transformers, or fewer if the model has fewer positions. */
 static int32_t max_actions(const settings_writer *to, const hf_generation *m, const rill_config *config)
 {
     enum { DEFAULT_TOKENS = 20 };
@@ -258,7 +255,7 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
     return read_generation_or_config(net->ctx, directory, write_settings, &to);
 }
 
-/* --- defaults ----------------------------------------------------------------------------------------------------- */
+/* --- advice on defaults ------------------------------------------------------------------------------------------- */
 
 /* Advise generation_config.json's beam size, penalties and repetition settings, with rill's stop criterion and
  * pruning. Measured: fewer expansions, same BLEU. */

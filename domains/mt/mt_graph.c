@@ -1,13 +1,12 @@
-/* Adds a transformer's operations to the graphs that ../seq2seq builds.
+/* Adds a transformer's operations to the graphs of ../seq2seq.
  *
- * Self-attention reads the input's tokens in the encoder, and the nodes on the path to the root in the decoder. A block is post-norm, x
- * = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Rows of sinusoids are computed on first use, because few of a million
- * positions are used. */
+ * Blocks are post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). Sinusoids are computed on first use: a model may
+ * allow a million positions. */
 #include <math.h>
 
 #include "mt.h"
 
-/* --- operations --------------------------------------------------------------------------------------------------- */
+/* --- operations of layers ----------------------------------------------------------------------------------------- */
 
 /* State while a graph is built. [n]: values per row. A row is an input token or a decoder state. */
 typedef struct layer_builder {
@@ -16,13 +15,14 @@ typedef struct layer_builder {
     rill_network *network;
     rill_graph graph;
     rill_index_space rows;
-    rill_tensor x;                            /* [D] the residual stream */
-    rill_tensor normed;                       /* [D] norm of x; RILL_NONE: the model is post-norm */
-    rill_tensor query, context;               /* [A] */
-    rill_tensor key_value;                    /* [2A] */
-    rill_tensor ffn_hidden;                   /* [F], gated [2F] */
-    rill_tensor gates;                        /* SSRU: [3D]; average attention: [D] */
-    rill_tensor running_mean, average_hidden; /* average attention: [D]; [I] hidden values of its feed-forward block */
+    rill_tensor x;              /* [D] the residual stream */
+    rill_tensor normed;         /* [D] norm of x; RILL_NONE: the model is post-norm */
+    rill_tensor query, context; /* [A] */
+    rill_tensor key_value;      /* [2A] */
+    rill_tensor ffn_hidden;     /* hidden values of the feed-forward block: [F], or if gated [2F] */
+    rill_tensor gates;          /* gates: SSRU [3D], average attention [D] */
+    /* average attention: [D] running mean; [I] hidden values of its feed-forward block */
+    rill_tensor running_mean, average_hidden;
 } layer_builder;
 
 static layer_builder begin_layers(const mt_net *net, const mt_stack *side, rill_graph graph, rill_index_space space)
@@ -88,7 +88,7 @@ static void embed_tokens(const layer_builder *p, rill_column symbol, rill_column
     if (mt_has_flag(p->net, MT_EMBEDDING_NORM)) normalise_x(p, &side->embedding_norm, rill_view_value(p->x));
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------------- */
+/* --- blocks of a layer -------------------------------------------------------------------------------------------- */
 
 /* The input of a block: x in a post-norm model, the norm of x in a pre-norm model. */
 static rill_view block_input(const layer_builder *p, const mt_norm *norm)
@@ -164,8 +164,7 @@ static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill
     if (p->normed == RILL_NONE) normalise_x(p, norm, x);
 }
 
-/* SSRU cell c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f: forget gate; c': the parent's cell, 0 at the
- * root. */
+/* SSRU cell c = f c' + (1 - f) W x, computed as f (c' - W x) + W x. f: forget gate; c': the parent's cell, 0 at the root. */
 static void update_ssru_cell(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -245,10 +244,9 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
     add_residual_terms(p, &r->norm, rill_view_value(p->gates), rill_view_value(p->context));
 }
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
-/* Cross-attention keys and values, which do not depend on the hypothesis. The encoder computes them once per input token, into the
- * input's slot. */
+/* Encoder layers, then the cross-attention keys and values of each input token, stored in the input's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -276,9 +274,9 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
     encoder_layers(&p, columns->slot);
 }
 
-/* --- step and alignments ------------------------------------------------------------------------------------------ */
+/* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
-/* A node also attends to itself, so its keys and values enter the KV cache first. */
+/* Self-attention of the decoder. A position also attends to itself, so its keys and values enter the KV cache first. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const rill_attend above = {.path = w->path, .keys = rill_view_table(layer->node_table, w->node)};
@@ -290,7 +288,7 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* With align_only the graph stores nothing, and ends after the cross-attention that makes alignments. */
+/* Build the decoder's layers. align_only: end after the cross-attention that makes alignments, and store nothing. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;
@@ -328,7 +326,7 @@ rill_view mt_decoder_output(const seq_net *net, rill_graph graph, rill_column no
     return rill_view_table(mt_from_seq(net)->hidden, node);
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- KV caches and other tables ----------------------------------------------------------------------------------- */
 
 void mt_make_tables(mt_net *net)
 {
@@ -350,9 +348,9 @@ void mt_make_tables(mt_net *net)
     }
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
-/* Compute the sinusoids of positions from .. to - 1. For an odd width Marian has one sine more, FSMT a column of zeros. */
+/* Compute the sinusoids of positions from..to - 1. For an odd width Marian has one more sine, FSMT a column of zeros. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;

@@ -1,11 +1,8 @@
-/* Loads a transformer's tensors, with the names and shapes of transformers, BART's or T5's. Unknown tensors are errors.
+/* Loads a transformer's tensors, with the names and shapes of transformers', BART's or T5's models. Unknown tensors are errors.
  *
- * A temporary arena holds data until a matrix is packed, so peak memory is the packed model and its largest fp32 matrix. The output layer,
- * often the largest, is packed first.
+ * Each matrix is packed before the next is read: peak memory is the packed model and its largest fp32 matrix.
  *
- * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. Half of a direction's buckets are exact
- * distances, the others logarithmic ranges up to the maximum distance. Buckets equal those of transformers, which computes the logarithm
- * in fp32. */
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +11,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of tensors --------------------------------------------------------------------------------------------- */
 
 /* Tensor names of a naming scheme (mt_layout). Names of a layer's tensors follow the prefix `layer`. */
 typedef struct tensor_names {
@@ -59,7 +56,7 @@ typedef struct loader {
     const char *source, *target, *output; /* tensors to read as encoder embedding, decoder embedding and output layer */
 } loader;
 
-/* --- reading and packing ------------------------------------------------------------------------------------------ */
+/* --- reading and packing weights ---------------------------------------------------------------------------------- */
 
 static int has_tensor(const loader *l, const char *name)
 {
@@ -271,7 +268,7 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
     return load_norms(l, name, side);
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
 /* Unused first rows of learned positions. A text starts at the padding token's id, 1, plus 1. */
 enum { LEARNED_OFFSET = 2 };
@@ -331,8 +328,8 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* Choose the tensors of the embeddings and the output layer by config.json. transformers 5 also stores `shared` for untied tables, where
- * it is unused. Old FSMT files have no output layer: it is the decoder's embedding, whatever config.json says. */
+/* Choose the tensors of embeddings and output layer. transformers 5 stores an unused `shared` for untied tables. Old FSMT files have no
+ * output layer: it is the decoder's embedding. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
@@ -398,7 +395,7 @@ static rill_status load_embeddings(loader *l)
     return RILL_OK;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output layer ------------------------------------------------------------------------------------------------- */
 
 /* Load final_logits_bias, which is stored as [1, V] or [V]; zeros if it is absent. */
 static rill_status load_output_bias(loader *l, float **out)

@@ -1,7 +1,6 @@
 /* Recurrent translation models: configuration, weights and graphs.
  *
- * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. The model's arena
- * holds data for the model's lifetime, a second arena temporary data, cleared after each matrix. */
+ * Tensors have Nematus' names and shapes [in, out], and are transposed. Tensors with the same input form one matrix. */
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +92,7 @@ typedef struct loader {
     rnn_net *net;
 } loader;
 
-/* --- matrices ----------------------------------------------------------------------------------------------------- */
+/* --- reading matrices --------------------------------------------------------------------------------------------- */
 
 /* A tensor that becomes part of a matrix: `out` rows from `row` on and `in` columns from `column` on. */
 typedef struct matrix_part {
@@ -119,7 +118,7 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
     return RILL_OK;
 }
 
-/* n x k matrix. Elements that no part covers are 0. It has a bias if any part has one. */
+/* Load an n x k matrix from its parts; other elements are 0. The matrix has a bias if any part has one. */
 static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, mt_linear *out)
 {
     float *w, *bias = NULL;
@@ -141,7 +140,7 @@ static rill_status load_linear(loader *l, const matrix_part *parts, size_t count
 
 #define LOAD(parts, n, k, out) load_linear(l, parts, sizeof(parts) / sizeof *(parts), n, k, out)
 
-/* --- encoder ------------------------------------------------------------------------------------------------------ */
+/* --- weights of the encoder --------------------------------------------------------------------------------------- */
 
 static rill_status load_encoder(loader *l)
 {
@@ -165,10 +164,9 @@ static rill_status load_encoder(loader *l)
     return LOAD(keys, net->attention_width, 2 * H, &net->key_projection);
 }
 
-/* --- decoder ------------------------------------------------------------------------------------------------------ */
+/* --- weights of the decoder --------------------------------------------------------------------------------------- */
 
-/* Load the second GRU. Its recurrent gates share a matrix with the attention query. The candidate's bias is added before the reset gate
- * multiplies. */
+/* Load the second GRU. Its recurrent gates share a matrix with the attention query. The candidate's bias is added before the reset gate. */
 static rill_status load_second_gru(loader *l)
 {
     rnn_net *net = l->net;
@@ -248,7 +246,7 @@ static rill_status load_output(loader *l, const float *target)
     return RILL_OK;
 }
 
-/* --- weights ---------------------------------------------------------------------------------------------------- */
+/* --- loading all weights ---------------------------------------------------------------------------------------- */
 
 static void make_tables(rnn_net *net)
 {
@@ -285,7 +283,7 @@ static rill_status load(seq_net *seq, rill_loader *weights)
     return rill_loader_check_all_read(weights, NULL);
 }
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 /* Annotation: forward and backward state of an input token. `last`: forward state after the last token. */
 static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
@@ -352,7 +350,7 @@ static void encode(const seq_net *seq, const seq_encoder_columns *r)
     init_decoder_state(net, r, annotations, last);
 }
 
-/* --- step and alignments ------------------------------------------------------------------------------------------ */
+/* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
 /* The device also returns the attention weights in a graph for alignments (align_only). */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
@@ -387,7 +385,7 @@ static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, ril
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Attention with query `h`, then the GRU that reads the context and outputs the node's state. */
+/* Attention with query `h`, then the GRU that reads the context and outputs the new decoder state. */
 static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view h,
                             rill_tensor context)
 {
@@ -412,7 +410,7 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Returns the parent's state. A root node first copies the input's initial state to its own row. */
+/* Returns the parent's state. The empty hypothesis first copies the input's initial state to its own row. */
 static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
 {
     rill_network *network = net->seq.model->network;

@@ -1,22 +1,15 @@
-/* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer.
- *
- * A line that the reader does not understand is an error that says what to write instead. Types are declared before use.
- *
- * An entry may list heads and tails: words before and after the surface. The trie gets a path for each combination of one head or none
- * with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory.
- * Invariant: after a line succeeded, every index made from it is in range. After a failure the lexicon can only be closed.
+/* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer (format: docs/lexicon.md).
  *
  *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
- *     the _ run|runs                            a preference: _ is the surface in question
+ *     the _ run|runs                            a preference: _ is the name in question
  *
- * An element of a pattern is alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a {class}; number
- * classes may have a range.
- * Invariant of an accepted pattern: first <= body <= right <= last, and at most RILL__MAX_ELEMENTS elements. A rule's body begins with
- * an element that is not optional, so it always replaces something.
- * The tables that the reader fills and questions probe:
+ * An entry may have optional words ("mount mckinley", "mckinley"); the trie has a path for each combination. A pattern element lists
+ * alternatives, words or {classes}, joined by '|'; a trailing '?' makes it optional.
+ * Tables:
  *   words  a vocabulary: the number of each word
- *   trie   a vocabulary of the pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
- *   types  an array short enough for linear search */
+ *   trie   a vocabulary of pairs (state, word): pair i is the only edge to state i + 1; a state has a list of candidates
+ *   types  an array, searched linearly
+ * Invariants: all indices are in range. In a pattern first <= body <= right <= last; a rule's body begins with a mandatory element. */
 #include <string.h>
 
 #include "lexicon.h"
@@ -40,7 +33,7 @@ static int print_length(rill_slice word)
 /* A word as the two arguments that "%.*s" takes. */
 #define SHOWN(word) print_length(word), (word).data
 
-/* --- trie --------------------------------------------------------------------------------------------------------- */
+/* --- trie of tokens ----------------------------------------------------------------------------------------------- */
 
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word)
 {
@@ -61,7 +54,7 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
     return RILL_OK;
 }
 
-/* --- types -------------------------------------------------------------------------------------------------------- */
+/* --- types and placeholders --------------------------------------------------------------------------------------- */
 
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
@@ -82,7 +75,7 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     return type;
 }
 
-/* --- helpers ------------------------------------------------------------------------------------------------------ */
+/* --- splitting lines ---------------------------------------------------------------------------------------------- */
 
 /* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is no separator. */
 static int cut_part(rill_slice *rest, char separator, rill_slice *part)
@@ -181,9 +174,9 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
     return RILL_OK;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------ */
+/* --- entries of constants ----------------------------------------------------------------------------------------- */
 
-/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative, unless '!' forbids it. */
+/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is empty and is one of the alternatives, unless '!' forbids that. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
 {
     *count = 0;
@@ -406,7 +399,7 @@ static rill_status read_rule_pattern(rill_lexicon *lexicon, rill_slice text, ril
     return end_pattern(lexicon, out);
 }
 
-/* Read the pattern of a preference: words around "_", which marks the place of the surface. */
+/* Read the pattern of a preference: words around "_", which marks the place of the name. */
 static rill_status read_preference_pattern(rill_lexicon *lexicon, rill_slice text, rill__pattern *out)
 {
     int marks = 0;
@@ -577,7 +570,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
     return FAIL_LINE(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", SHOWN(column[0]));
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- reading a line ----------------------------------------------------------------------------------------------- */
 
 /* Read one line of the file, without newline. */
 static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t length)
@@ -636,7 +629,7 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
     return rill_lexicon_read(ctx, path, source.data, source.length, out);
 }
 
-/* --- closing ------------------------------------------------------------------------------------------------------ */
+/* --- closing the lexicon ------------------------------------------------------------------------------------------ */
 
 void rill_lexicon_close(rill_lexicon *lexicon)
 {

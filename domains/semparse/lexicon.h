@@ -1,9 +1,6 @@
-/* The lexicon of a semantic-parsing model: maps a typed question to the tokens that the model was trained on.
+/* The lexicon of a semantic parser maps a typed question to the tokens of the training data.
  *
- * It is read from the model's lexicon.tsv (format: docs/lexicon.md). It is then const, and any number of rill_question objects (question.h)
- * may share it, in any threads. Close questions before their lexicon.
- * The second part of this header is for question*.c.
- * Stability: private header of the semparse domain; the file format is versioned by its `@format` line. */
+ * Read from lexicon.tsv (docs/lexicon.md), then const; threads may share a lexicon. The second part of this header is for question*.c. */
 #pragma once
 
 #include "domain_base.h"
@@ -11,10 +8,8 @@
 
 typedef struct rill_lexicon rill_lexicon;
 
-/* Read the lexicon at `path`.
- *   out: on success a lexicon the caller closes; on failure NULL
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO
- *   RILL_ERR_FORMAT  the message names file and line, and says what is wrong and how to correct it */
+/* Read the lexicon at `path`. *out: closed by the caller; NULL on failure.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (file, line, what is wrong, the correction) */
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out);
 
 /* Like rill_lexicon_open(), for a file that is already in memory. `name` stands for the path in error messages. The bytes are copied. */
@@ -24,13 +19,12 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
 /* Close the lexicon. All question objects that use it must be closed before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 
-/* --- data of a lexicon -------------------------------------------------------------------------------------------- */
+/* --- the parsed lexicon ------------------------------------------------------------------------------------------- */
 
-/* A surface is the words of a name in a question ("new york"), a constant what stands for it in logical forms ("new_york:s"). A mention is
- * a name's occurrence in a question; a placeholder ("s0") replaces it. A rewrite ("@rewrite" in the file) replaces words by other words.
- * One trie over word numbers holds the surfaces and the words that rewrites replace: the longest match costs one probe per token. Rules and
- * preferences are patterns, tried in file order.
- * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
+/* Terms: a surface is a name's words in a question ("new york"); a constant stands for them in logical forms ("new_york:s"); a mention is
+ * an occurrence, replaced by a placeholder ("s0"); a rewrite ("@rewrite") replaces words by other words.
+ * One trie over word numbers has surfaces and rewrites. Rules and preferences are patterns, tried in file order.
+ * Invariant: slices point into `source`, the file's bytes. */
 
 enum {
     RILL__NONE = -1,         /* no word, state, type or candidate */
@@ -71,8 +65,7 @@ typedef struct rill__element {
     int optional;
 } rill__element;
 
-/* A pattern: ranges of rill_lexicon.elements. [first, body) is the left context, [body, right) the part that is replaced, and [right, last)
- * the right context. */
+/* A pattern: ranges of rill_lexicon.elements: [first, body) left context, [body, right) the replaced part, [right, last) right context. */
 typedef struct rill__pattern {
     int32_t first, body, right, last;
 } rill__pattern;
@@ -88,11 +81,11 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A surface may have several types. A preference reads it as `type` where the surrounding words match the pattern's contexts. The
- * pattern's body is empty; the name stands in its place. */
+/* A preference chooses `type` for a name of several types, where the surrounding words match the pattern. The name stands in place of the
+ * pattern's body. */
 
-/* A replacement for words of a question: a name's placeholder, or a rewrite's words. The trie leads to the first candidate. Candidates
- * of the same words are a linked list, in file order. */
+/* Replaces words of a question: by a name's placeholder, or by a rewrite's words. Candidates of the same words form a linked list, in file
+ * order. */
 typedef struct rill__candidate {
     /* index of the name's type; RILL__NONE: a rewrite */
     int32_t type;
@@ -122,7 +115,7 @@ struct rill_lexicon {
     int keep_possessive;                   /* 1: the 's after a mention stays, as a token; 0: it is dropped */
     int64_t afternoon_low, afternoon_high; /* clock hours from low to high are read as p.m. by default; 0: none are */
 
-    rill_vocabulary *words; /* its ids are the numbers of words */
+    rill_vocabulary *words; /* vocabulary of words: a word's number is its id */
     rill_vocabulary *edges; /* edges of the trie, see lexicon.c */
     int32_t *states;        /* [state_count] index of the state's first candidate, or RILL__NONE */
     size_t state_count;
@@ -150,6 +143,7 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 /* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* Return the type's index of a placeholder token: a type's name followed by a number ("s0"), or alone if the type is unnumbered. Returns
- * RILL__NONE for other tokens. *number: the placeholder's number, 0 without one. */
+/* Return the type of a placeholder token: a type's name and a number ("s0"), or the name of an unnumbered type; RILL__NONE for other
+ * tokens.
+ * *number: 0 without one. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);

@@ -1,6 +1,6 @@
 /* Sorts the children of `and` and `or` in a logical form, innermost first, without recursion.
  *
- * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the token before the current one. */
+ * Invariant: the children of an open bracket are adjacent in `tokens`, up to the current token. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static int is_bracket(char c)
     return c == '(' || c == ')';
 }
 
-/* Return the next token, which starts at or after *pos, and move *pos past it. At the end of the text, return an empty token. */
+/* Return the next token from *pos on, and move *pos past it; empty at the end. */
 static token next_token(const char *text, size_t length, size_t *pos)
 {
     while (*pos < length && is_form_space(text[*pos])) ++*pos;
@@ -66,7 +66,7 @@ static rill_status tokenise(form_sorter *f, const char *text, size_t length)
     }
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order of operands -------------------------------------------------------------------------------------------- */
 
 static int compare_tokens(token a, token b)
 {
@@ -74,7 +74,7 @@ static int compare_tokens(token a, token b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Compare two spans token by token, for qsort_r(). No span is a prefix of another: each is one word or ends with its bracket. */
+/* Compare two spans token by token, for qsort_r(). No span is a prefix of another. */
 static int compare_spans(const void *a_span, const void *b_span, void *user)
 {
     const span *a = a_span, *b = b_span;
@@ -85,7 +85,7 @@ static int compare_spans(const void *a_span, const void *b_span, void *user)
     return order;
 }
 
-/* --- one node ----------------------------------------------------------------------------------------------------- */
+/* --- sorting the operands of one bracket -------------------------------------------------------------------------- */
 
 static rill_status add_child(form_sorter *f, size_t first, size_t count)
 {
@@ -121,9 +121,9 @@ static rill_status close_node(form_sorter *f, size_t index)
     return add_child(f, node.open_index, index - node.open_index + 1);
 }
 
-/* --- whole form --------------------------------------------------------------------------------------------------- */
+/* --- sorting the whole form --------------------------------------------------------------------------------------- */
 
-/* Sort the children of all commutative nodes (`and`, `or`). *is_balanced = 1 if all brackets match and are not nested too deep, else 0. */
+/* Sort the children of all `and` and `or`. *is_balanced: 1 if brackets match and are not nested too deep, else 0. */
 static rill_status sort_all_children(form_sorter *f, int *is_balanced)
 {
     *is_balanced = 0;

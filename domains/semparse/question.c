@@ -1,9 +1,6 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass replaces the longest match at each raw token: a mention by its placeholder, a rewrite by its words. Other tokens are stemmed.
- * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
- *
- * Invariant: `items` and `out` hold the output so far. `tokens` points into `out`, so it is made last. */
+ * One pass replaces the longest match at each input token: a name by its placeholder, a rewrite by its words. Other tokens are stemmed. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>
@@ -14,7 +11,7 @@
 /* maximum bytes of a token that is stemmed; longer tokens are no English words */
 enum { STEM_LIMIT = 64 };
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output tokens ------------------------------------------------------------------------------------------------ */
 
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
@@ -50,7 +47,7 @@ static rill_status make_token_slices(rill_question *question, const rill_slice *
     return RILL_OK;
 }
 
-/* --- mentions ----------------------------------------------------------------------------------------------------- */
+/* --- constants mentioned in a question ---------------------------------------------------------------------------- */
 
 rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length)
 {
@@ -85,8 +82,8 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Return the type of a literally typed placeholder, and its *number; RILL__NONE for other tokens. Words of the lexicon are none: "do8"
- * is an aircraft. */
+/* Return the type of a placeholder that the user typed, and its *number; else RILL__NONE. Words of the lexicon are none: "do8" is an
+ * aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;
@@ -108,8 +105,7 @@ static rill_status reset_numbering(rill_question *question)
     return RILL_OK;
 }
 
-/* Append the placeholder of the type and constant in question->scratch. A constant that the question has not mentioned yet
- * gets a new placeholder. */
+/* Append the placeholder of the type and constant in question->scratch: a new one for a new constant. */
 static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
 {
     const rill_text *key = &question->scratch;
@@ -130,7 +126,7 @@ static rill_status append_placeholder(rill_question *question, int32_t type, ril
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
 
-/* Append a rule's value to question->scratch: a number, or raw tokens joined by '_'. `end`: first raw token after the match. */
+/* Append a rule's value to question->scratch: a number, or input tokens joined by '_'. `end`: first input token after the match. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
 {
     rill_text *out = &question->scratch;
@@ -149,7 +145,7 @@ static rill_status append_value(rill_question *question, const rill__rule *rule,
     return RILL_OK;
 }
 
-/* Write the type, as the bytes of its number, and the constant of the match at raw token `first` to question->scratch. */
+/* Write the type, as the bytes of its number, and the constant of the match at input token `first` to question->scratch. */
 static rill_status make_constant(rill_question *question, size_t first, const rill__match *found, int32_t type)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -166,7 +162,7 @@ static rill_status make_constant(rill_question *question, size_t first, const ri
     return rill_text_append(out, rule->suffix.data, rule->suffix.length);
 }
 
-/* --- replacement -------------------------------------------------------------------------------------------------- */
+/* --- replacing matches -------------------------------------------------------------------------------------------- */
 
 static rill_status append_rewrite(rill_question *question, rill_slice text)
 {
@@ -176,7 +172,7 @@ static rill_status append_rewrite(rill_question *question, rill_slice text)
     return RILL_OK;
 }
 
-/* Append a raw token that no name, rewrite or rule matches. */
+/* Append an input token that no name, rewrite or rule matches. */
 static rill_status append_raw_token(rill_question *question, size_t index)
 {
     const rill__raw_token *raw = &question->raw[index];

@@ -1,7 +1,7 @@
-/* Questions as people type them, and the token form that a semantic parser was trained on.
+/* Converts questions as people type them to the tokens that a semantic parser was trained on.
  *
- * Raw text goes in ("New York City", "5:30 p.m."); tokens come out: lower case, stems, typed placeholders. A table says what each
- * placeholder stands for, and puts the constants back into the logical form.
+ * Raw text ("New York City", "5:30 p.m.") becomes lower case, stems, and typed placeholders. A table of mentions puts the constants back
+ * into the logical form.
  *
  *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per question in flight, reusable
  *     rill_question_open(ctx, lexicon, &question);                 one per thread
@@ -9,17 +9,14 @@
  *     ... decode ...
  *     word = rill_mentions_constant(&mentions, lf_token, lf_length);
  *
- * Only a line longer than all lines before allocates memory. Time is linear in the line's length.
- * The second part of this header is for question*.c.
- * Stability: private header of the semparse domain. */
+ * Memory grows only for a line longer than all before. Time is linear. The second part of this header is for question*.c. */
 #pragma once
 
 #include "lexicon.h"
 #include "rill/context.h"
 
-/* Table of a question's mentions, the occurrences of known names. An entry has the placeholder that replaces the name ("s0") and the
- * constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. rill_question_prepare() fills it, any number of times; free with
- * rill_mentions_clear(). The table owns all its bytes. */
+/* A question's mentions (known names): each placeholder ("s0") with its constant ("new_york:s"). Zero-initialise with `bytes.ctx` set;
+ * filled by rill_question_prepare(), freed by rill_mentions_clear(). */
 typedef struct rill_mentions {
     rill_text bytes;
     struct rill_mention {
@@ -39,8 +36,8 @@ void rill_mentions_clear(rill_mentions *mentions);
 /* The state of one thread that converts questions: a stemmer and buffers. */
 typedef struct rill_question rill_question;
 
-/* Make a question object. `lexicon` is borrowed until close. NULL: questions are only lower-cased and stripped of punctuation.
- *   out: on success an object the caller closes; on failure NULL
+/* Create a question object. lexicon: borrowed; NULL: questions are only lower-cased and stripped of punctuation.
+ *   *out: closed by the caller; NULL on failure
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out);
 
@@ -48,27 +45,25 @@ rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, r
 void rill_question_close(rill_question *question);
 
 /* Convert one line to tokens.
- *   line        [length] bytes; newline, tab and other control characters count as spaces
- *   tokenized   nonzero: the line consists of tokens and is only split at spaces
- *   tokens      out: [*count], borrowed until the next call with this object; empty for an empty line.
- *               A placeholder in the line ("c0") is passed through and stands for itself
+ *   line        [length] bytes; control characters count as spaces
+ *   tokenized   nonzero: only split at spaces
+ *   tokens      out: [*count], borrowed until the next call. A typed placeholder ("c0") stands for itself
  *   mentions    out: replaced; empty on failure
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (not UTF-8; the message names the byte, counted from 1) */
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (not UTF-8; the message names the byte, from 1) */
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
-/* Return the original spelling of token i of the last line if it looks like an unknown name. Such a name is capitalised other than at a
- * sentence start, or quoted. In a line all in capitals only quoted tokens are names. Borrowed from the line, which must still exist. Length
- * 0 for other tokens and tokenized lines. */
+/* Return the spelling of token i of the last line if it looks like an unknown name: quoted, or capitalised other than at a sentence start.
+ * In a line all in capitals only quoted tokens count. Else length 0. Borrowed from the line. */
 rill_slice rill_question_name(const rill_question *question, size_t i);
 
 /* --- stages that turn a question into tokens ---------------------------------------------------------------------- */
 
-/*   question_tokens.c   bytes -> raw tokens: valid UTF-8, lower case, split, with word numbers; which tokens are written like names
- *   question_match.c    numbers, ordinals and clock times; the longest mention or rewrite at a raw token, by surface or by rule
- *   question.c          raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
+/* question_tokens.c   bytes -> input tokens: valid UTF-8, lower case, split; which ones are written like names
+ * question_match.c    numbers, ordinals, clock times; the longest name or rewrite at an input token
+ * question.c          input tokens -> placeholders, rewritten words, stems; the table of mentions
  *
- * Invariant: arrays hold offsets, never pointers, into buffers that may still grow. */
+ * Invariant: arrays hold offsets, not pointers, into buffers that may grow. */
 
 /* The ways in which a token can be read as a number. */
 typedef enum rill__number_form {
@@ -111,7 +106,7 @@ typedef struct rill__output_token {
     int32_t type;          /* type of a placeholder; RILL__NONE: a plain token */
     int32_t word;          /* number of a plain token's word in the lexicon; RILL__NONE: a placeholder */
     size_t offset, length; /* range of the token's text in `out` */
-    /* 1 + index of the raw token that was copied to this token; 0: it is no copy of a raw token */
+    /* 1 + index of the input token that was copied to this token; 0: it is no copy of an input token */
     size_t raw_plus_1;
 } rill__output_token;
 
@@ -139,9 +134,9 @@ struct rill_question {
     rill_vocabulary *constants; /* types and constants of the mentions; an id is the index in rill_mentions.entries */
 };
 
-/* The longest match that begins at a raw token. It is a name of the lexicon, a rewrite, or a rule's match. */
+/* The longest match that begins at an input token. It is a name of the lexicon, a rewrite, or a rule's match. */
 typedef struct rill__match {
-    size_t length;     /* number of raw tokens that it replaces; 0: no match */
+    size_t length;     /* number of input tokens that it replaces; 0: no match */
     int32_t candidate; /* index in lexicon->candidates of the name or rewrite; RILL__NONE: a rule matched */
     int32_t rule;
     int has_possessive; /* 1: the last token of the mention has a final 's that is not part of it; 0: it has none */
@@ -151,7 +146,7 @@ typedef struct rill__match {
     int64_t value, value_am, value_pm;
 } rill__match;
 
-/* --- question_tokens.c ------------------------------------------------------------------------------------------------- */
+/* --- defined in question_tokens.c -------------------------------------------------------------------------------------- */
 
 /* Split question->line, which is valid UTF-8, into question->raw. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__question_split(rill_question *question);
@@ -159,10 +154,11 @@ rill_status rill__question_split(rill_question *question);
 /* Delete a character from a text, as data sets like JOBS do with apostrophes ("don't" -> "dont"). Returns the new length. */
 size_t rill__drop_character(char *data, size_t length, char c);
 
-/* --- question_match.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in question_match.c ------------------------------------------------------------------------------------- */
 
 /* Classify one lower-case token as a number. */
 rill__number rill__number_read(const char *data, size_t length);
 
-/* Return the longest match that begins at raw token `first`. Left contexts are compared with question->items, the output so far. */
+/* Return the longest match that begins at token `first` of the question. A phrase's left context must equal the end of question->items, the
+ * output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);

@@ -1,20 +1,13 @@
-/* Finds the longest match at a raw token, among rules, surfaces and rewrites, and reads numbers in text: "seventeen hundred", 27th,
- * 5:30pm.
+/* Finds the longest match at an input token among rules, names and rewrites, and reads numbers: "seventeen hundred", 27th, 5:30pm.
  *
- * Readers of numbers return the number of tokens of the longest reading, or 0.
- * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t.
- *
- * At equal length a rule wins over a surface, and an earlier rule over a later one. Of a surface's candidates the first with a preferred
- * type wins, else the first that needs no preference. Without any, a shorter surface is tried.
- * A pattern's right context is compared with raw tokens, its left context with the output so far (items).
- * Matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the rules. */
+ * Ties: a rule wins over a name, an earlier rule over a later one, a preferred type over others. Values stay below 10^15. */
 #include <string.h>
 
 #include "question.h"
 
 enum { MAX_DIGITS = 12 };
 
-/* Number words: cardinals from 1 to 19, and the tens from 20 on; ordinals from 1st to 19th, and the tens 20th and 30th. */
+/* Number words: 1 to 19, then tens from 20; ordinals 1st to 19th, then 20th and 30th. */
 static const char cardinals[] =
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen";
@@ -23,7 +16,7 @@ static const char ordinals[] = "first second third fourth fifth sixth seventh ei
                                "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth";
 static const char ordinal_tens[] = "twentieth thirtieth";
 
-/* --- one number ---------------------------------------------------------------------------------------------------- */
+/* --- reading one number -------------------------------------------------------------------------------------------- */
 
 /* Return 1 if `value` = hour * 100 + minute is a time of day, else 0. */
 static int is_clock_time(int64_t value)
@@ -198,7 +191,7 @@ static size_t read_clock_words(const rill_question *question, size_t first, int6
     return 1 + more;
 }
 
-/* Read a token as a clock time in digits without am or pm. Returns 1 if it is one; *value = hour * 100 + minute. */
+/* Read a clock time in digits without am or pm. Returns 1 on success; *value = hour * 100 + minute. */
 static int read_clock(rill__number number, int64_t *value)
 {
     if (number.form != RILL__FORM_DIGITS && number.form != RILL__FORM_COLON) return 0;
@@ -208,11 +201,11 @@ static int read_clock(rill__number number, int64_t *value)
 
 #define NO_MATCH SIZE_MAX
 
-/* --- surfaces ----------------------------------------------------------------------------------------------------- */
+/* --- matching surface forms --------------------------------------------------------------------------------------- */
 
-/* A walk down the trie of names and rewrites, one raw token at a time. */
+/* A walk down the trie of names and rewrites, one input token at a time. */
 typedef struct trie_walk {
-    size_t next; /* index of the raw token that the walk reads next */
+    size_t next; /* index of the input token that the walk reads next */
     int32_t state;
     int at_possessive; /* 1: the last token matched only without its final 's, and so the walk ends after it */
 } trie_walk;
@@ -232,7 +225,7 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Return the number of tokens of the longest name that begins at raw token `first` and can have `type`, or any type; else NO_MATCH. */
+/* Return the number of tokens of the longest name at input token `first` of `type`, or of any type; else NO_MATCH. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -247,17 +240,17 @@ static size_t longest_surface(const rill_question *question, size_t first, int a
     return longest;
 }
 
-/* --- patterns to the right ---------------------------------------------------------------------------------------- */
+/* --- matching patterns -------------------------------------------------------------------------------------------- */
 
 typedef struct rule_match {
     const rill_question *question;
     const rill__pattern *pattern;
-    size_t start; /* index of the first raw token of the part that the rule replaces */
+    size_t start; /* index of the first input token of the part that the rule replaces */
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and the likelier as the value (p.m. in the lexicon's afternoon range).
- * full: 1 for a full hour in three digits or more ("200"), which is a 24-hour time. */
+/* Capture a clock time without am or pm: both 24-hour readings, and as the value the likelier one (p.m. in the lexicon's afternoon range).
+ * full: 1 for "200", which is a 24-hour time. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -302,8 +295,7 @@ static size_t match_number(rule_match *attempt, const rill__alternative *choice,
     return used;
 }
 
-/* Return the number of raw tokens that an alternative of a pattern element matches at raw token `i`; NO_MATCH if it
- * does not match. */
+/* Return the number of input tokens that a pattern's alternative matches at input token `i`, or NO_MATCH. */
 static size_t match_alternative(rule_match *attempt, const rill__alternative *choice, size_t i, int in_body)
 {
     const rill_question *question = attempt->question;
@@ -328,7 +320,7 @@ static size_t match_alternative(rule_match *attempt, const rill__alternative *ch
     return used;
 }
 
-/* Match the pattern's elements [e, last) from raw token `i` on. Returns 1 if they match. */
+/* Match the pattern's elements [e, last) from input token `i` on. Returns 1 if they match. */
 static int match_right(rule_match *attempt, int32_t e, size_t i)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -363,9 +355,9 @@ static int match_left(const rill_question *question, const rill__pattern *patter
     return element->optional && match_left(question, pattern, e - 1, count);
 }
 
-/* --- candidates --------------------------------------------------------------------------------------------------- */
+/* --- choosing a candidate ----------------------------------------------------------------------------------------- */
 
-/* Return 1 if a preference asks for `type` in the context of the surface that ends before raw token `after`. */
+/* Return 1 if a preference asks for `type` in the context of the name that ends before input token `after`. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -380,7 +372,7 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* Choose the candidate of the name whose words lead to `state` and end before raw token `after`; RILL__NONE if none fits the context. */
+/* Choose the candidate of the name whose words lead to `state` and end before input token `after`; RILL__NONE if none fits the context. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -395,7 +387,7 @@ static int32_t choose_candidate(const rill_question *question, int32_t state, si
     return fallback;
 }
 
-/* --- the match ---------------------------------------------------------------------------------------------------- */
+/* --- the best match ----------------------------------------------------------------------------------------------- */
 
 static void match_rules(const rill_question *question, size_t first, rill__match *best)
 {

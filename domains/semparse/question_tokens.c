@@ -1,21 +1,21 @@
-/* Splits a line into raw tokens, and finds those that were typed as names.
+/* Splits a line into input tokens, and finds those typed as names.
  *
- * Spaces separate chunks, which are split into tokens:
- *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "-er";
- *   - quotes, brackets and sentence punctuation at its ends are dropped;
+ * Spaces separate chunks:
+ *   - a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "-er";
+ *   - quotes, brackets and sentence punctuation at the ends are dropped;
  *   - the rest is split at hyphens, slashes and the like: "one-way" is two tokens;
  *   - "río" becomes "rio" if the lexicon has only "rio";
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
- * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough.
+ * Splitting never lengthens the line, so one buffer of its length suffices.
  *
- * A quoted token is a name. A capitalised token is a name, except at a sentence start, in lines without small letters, and the word I. */
+ * Names are quoted, or capitalised, except at a sentence start, in lines without small letters, and the word I. */
 #include <string.h>
 #include <uchar.h>
 #include <utf8proc.h>
 
 #include "question.h"
 
-/* --- normalising -------------------------------------------------------------------------------------------------- */
+/* --- normalising characters --------------------------------------------------------------------------------------- */
 
 static size_t write_char(uint32_t code, char *out)
 {
@@ -52,18 +52,16 @@ static uint32_t normal_character(uint32_t c)
     return char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
+/* --- splitting into tokens ---------------------------------------------------------------------------------------- */
 
-/* Return the number of a word in the lexicon, or RILL__NONE. Texts longer than any word are not looked up: a chunk of many brackets
- * would take quadratic time. */
+/* Return a word's number in the lexicon, or RILL__NONE. Texts longer than any word are not looked up, to keep time linear. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
     return rill_vocabulary_id(question->lexicon->words, question->raw_bytes + offset, length);
 }
 
-/* Return the base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. Other characters are
- * returned unchanged. */
+/* Return the base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark; else the character. */
 static uint32_t base_letter(uint32_t c)
 {
     static const char letters[] =
@@ -77,8 +75,8 @@ static uint32_t base_letter(uint32_t c)
     return (uint32_t)letters[c - 0xe0];
 }
 
-/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's length. Other words
- * stay, because the model may know them. */
+/* Replace "río" by "rio" if only that is in the lexicon (with or without 's). Returns the length. Other words stay: the model may know
+ * them. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
@@ -189,7 +187,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
     return add_token(question, offset + start, kept - start, length - start);
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
+/* --- splitting at spaces ------------------------------------------------------------------------------------------ */
 
 /* Turn a chunk, the text between two spaces, into tokens: strip quotes and punctuation at its ends, then cut it. */
 static rill_status strip_and_cut(rill_question *question, size_t offset, size_t length)
@@ -241,7 +239,7 @@ rill_status rill__question_split(rill_question *question)
     return RILL_OK;
 }
 
-/* --- capitals ----------------------------------------------------------------------------------------------------- */
+/* --- capital letters ---------------------------------------------------------------------------------------------- */
 
 static int is_upper_case(uint32_t code)
 {
@@ -278,7 +276,7 @@ static int is_pronoun(const char *word, size_t length)
     return word[0] == 'I' && (length == 1 || word[1] == '\'' || (unsigned char)word[1] >= 0x80);
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- ends of sentences -------------------------------------------------------------------------------------------- */
 
 /* Return 1 if the full stop at `pos` ends a sentence, 0 if it belongs to an abbreviation ("St. Louis"). */
 static int ends_sentence(const char *line, size_t pos)
@@ -306,8 +304,8 @@ static char quote_kind(uint32_t code)
     return char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
-/* Return 1 if the token at the bytes [from, to) is inside quotes. An opening quote starts a word, a closing quote ends a word. Single
- * and double quotes are tracked separately, because an apostrophe may look like an opening quote. */
+/* Return 1 if the bytes [from, to) are inside quotes. Single and double quotes are tracked separately, because an apostrophe may look like
+ * an opening quote. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;

@@ -1,18 +1,16 @@
-/* semparse.h: questions to logical forms, as a rill domain.
+/* Questions to logical forms: the domain "semparse".
  *
- * Model: attention sequence-to-sequence of Dong and Lapata (2016). A one-layer LSTM encodes the question in reverse. A second LSTM decodes
- * the logical form token by token, with attention to the encoder outputs. A model directory holds
+ * Model: attention sequence-to-sequence of Dong and Lapata (2016). An LSTM encodes the question in reverse, a second one decodes the
+ * logical form. A model directory holds
  *   config.json                 sizes and settings
  *   model.safetensors           weights, F32, F16 or BF16; computed in fp32
  *   source.vocab, target.vocab  one token per line, the first three <s>, </s>, <unk>
- *   lexicon.tsv                 optional: maps typed text to the tokens the model was trained on (lexicon.h)
+ *   lexicon.tsv                 optional: maps typed text to training tokens (lexicon.h)
  *
- * Input: one question per line, raw text or, with options.tokenized, tokens separated by spaces. Invalid UTF-8, or more than
- * max_input_length tokens, fails this input alone. Unknown names in raw text give a warning, and are listed in the output field "unknown".
- * Output: tokens of the logical form separated by spaces, with constants instead of placeholders.
- * State: a new state reads only its parent's state (RILL_STATE_PARENT).
- * Results are bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "semparse". The rest of this header is private to the domain. */
+ * Input: one question per line; with options.tokenized, tokens separated by spaces. Invalid UTF-8, or more than max_input_length tokens,
+ * fails the input alone. Unknown names give a warning, and the output field "unknown".
+ * Output: tokens of the logical form, with constants instead of placeholders.
+ * State: reads the parent's state (RILL_STATE_PARENT). */
 #pragma once
 
 #include "domain_base.h"
@@ -30,15 +28,13 @@ extern const rill_domain rill_semparse_domain;
 /* Source: Dong and Lapata, Language to Logical Form with Neural Attention, 2016, section 3.
  * Dimensions: H hidden width, V target vocabulary size, T tokens of a question with <s> and </s>.
  *
- * Precomputed when the model is loaded:
- *   - W_ih embedding + bias for every source and target word, [words, 4H]. A step is then one GEMM with K = H.
- *   - W_a is split: W_a [context; h] = W_c context + W_s h, where context = sum p_t m_t. encode() computes W_c m_t per
- *     question token, so attention sums projected outputs, and the layer after it has K = H, not 2H.
+ * Precomputed when loading:
+ *   - W_ih embedding + bias for every source and target word, [words, 4H]: a step is one GEMM with K = H.
+ *   - W_a [context; h] = W_c context + W_s h, where context = sum p_t m_t: encode() computes W_c m_t per token, so attention sums
+ *     projected outputs.
  *   - The output bias is -infinity for <s> and <unk>, which are never output.
  *
- * Placeholders: a target token with the form of a lexicon placeholder ("c0") stands for words of the question. If a typed question does
- * not mention the placeholder, its logit is masked before the softmax, in all rows of the question. For questions in token form nothing
- * is masked.
+ * A placeholder token ("c0") that a typed question does not mention is masked before the softmax. Tokenized questions mask nothing.
  *
  * Invariant: a loaded model is const, and any number of runners share it. */
 
@@ -46,7 +42,7 @@ enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS
 
 /* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
-    rill_constant input_gates; /* [words, 4H] for each word, its embedding times W_ih, plus the bias */
+    rill_constant input_gates; /* [words, 4H] embedding of each word times W_ih, plus bias */
     rill_matrix recurrent;     /* 4H x H recurrent weights of the gates */
 } semparse_lstm;
 
@@ -60,12 +56,11 @@ typedef struct semparse_weights {
     rill_constant output_bias;
 } semparse_weights;
 
-/* A state's row holds h, then c: rows of a beam are scattered in memory, and both are read together. ld is H rounded up, to align h, c
- * and m to cache lines. */
+/* A state's row holds h, then c: both are read together. ld is H rounded up, to align h, c and m to cache lines. */
 typedef struct semparse_tables {
     rill_table state;         /* [nodes, 2 ld] decoder states */
     rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */
-    /* for the question in each slot [T, ld]: encoder outputs m_t, and W_c m_t */
+    /* [slots, T, ld] of each question: encoder outputs m_t, and W_c m_t */
     rill_table encoder_outputs, projected_outputs;
     /* for the question in each slot: the placeholders that it does not mention; this table exists only if the model has a lexicon */
     rill_vocab_subset unmentioned;
@@ -94,7 +89,7 @@ typedef struct semparse {
 
 /* The data that one decoding thread writes. */
 typedef struct semparse_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;
@@ -105,28 +100,25 @@ typedef struct semparse_runner {
     rill_text *unknown_names;        /* [slots] names in the question that the model does not know, joined by ", " */
     size_t n_slots;
 
-    int32_t *slot, *length; /* [questions of an encode() call] slot of each question; number of its token ids */
+    int32_t *slot, *length; /* [questions of an encode() call] slot of each question, and number of its token ids */
     int32_t *token_ids;     /* token ids of all questions of the call, one question after the other */
     int32_t *column;        /* input columns of a step that the engine does not fill */
 } semparse_runner;
 
-/* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in semparse_model.c ------------------------------------------------------------------------------------------- */
 
-/* Open the device and a network, and read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx and arena.ctx
- * are set. On failure the caller frees what was loaded.
+/* Open the device and a network, and read the model's files into a zeroed *s with ctx and arena.ctx set. On failure the caller frees *s.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status semparse_load(semparse *s, const rill_open_options *options);
 
-/* --- logical_form.c ----------------------------------------------------------------------------------------------- */
+/* --- defined in logical_form.c ------------------------------------------------------------------------------------ */
 
-/* Canonical form of logical forms, for byte-wise comparison, as in the code released with Dong and Lapata (2016).
- *
- * The unordered children of `and` and `or` in a lambda-calculus form are sorted, innermost first. Other forms, such as Prolog, only get
- * their spaces normalised. */
+/* Canonical form of logical forms, for byte-wise comparison, as in the code of Dong and Lapata (2016): the unordered children of `and` and
+ * `or` are sorted, innermost first. Other forms, such as Prolog, only get normal spaces. */
 
-/* Append the canonical form of `text` to `out`: tokens, with brackets as tokens, separated by single spaces. Tokens keep their order if
- * brackets are unbalanced or nested more than 1,000 deep; this is no error.
+/* Append the canonical form of `text`: tokens and brackets separated by single spaces. Unbalanced brackets, or more than 1,000 levels,
+ * keep the order; this is no error.
  *   out: unchanged on failure
  *   RILL_OK · RILL_ERR_MEMORY
- * Time is at most length times depth; the stack use is constant. */
+ * Time: at most length times depth; constant stack. */
 rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out);

@@ -1,8 +1,6 @@
-/* The callbacks of the domain "semparse" (rill/domain.h): models, runners, inputs, states and scores, outputs, names of actions.
+/* Callbacks of the domain "semparse" (rill/domain.h).
  *
- * The encoder reads <s>, the question's words from last to first, </s>.
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below r->n_slots are initialised.
- * An input that fails is left out of the batch, and its slot stays free. */
+ * Invariants: close_model() and stop() accept partly built objects with zeroed members. A failed input is left out of the batch. */
 #include <string.h>
 
 #include "semparse.h"
@@ -102,7 +100,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 enum { FRAME_TOKENS = 2 }; /* the tokens <s> and </s> around each question */
 
-/* --- text to ids -------------------------------------------------------------------------------------------------- */
+/* --- token ids of a question -------------------------------------------------------------------------------------- */
 
 /* Write the ids of a question from index `offset` on: <s>, the words in reverse, </s>. */
 static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, size_t count, size_t offset)
@@ -118,8 +116,7 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Store the placeholders that the question in `slot` does not mention, to be masked in scoring; none if tokenized. A literally typed
- * placeholder counts as mentioned. */
+/* Store the placeholders (as "city0") that a question does not mention: scoring masks them. A tokenized input masks none. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {
@@ -135,7 +132,7 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
     return rill_session_set_vocab_subset(r->session, s->tables.unmentioned, slot, n, r->unmentioned);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names that the lexicon lacks --------------------------------------------------------------------------------- */
 
 /* Return 1 if the text between two words may be part of a name: "Las Palmas", "St. Gallen". */
 static int is_within_name(const char *from, const char *to)
@@ -356,15 +353,15 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for semantic parsers. On ATIS they take
- * fewer expansions than beam 10. */
+/* Default search options: the best setting of [stream] (docs/algorithms.md) for semantic parsers. On ATIS it expands fewer hypotheses than
+ * beam 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;
     return rill_text_printf(out, "k=10 absolute=10 max-candidates=3");
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_option own_options[] = {RILL_WEIGHTS_OPTION("f32"), RILL_DEVICE_OPTIONS, {0}};
 

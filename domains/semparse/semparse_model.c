@@ -1,12 +1,9 @@
-/* Loads a semantic parser and builds its graphs (rill/device.h). G[w] is word w's row of input_gates, precomputed when loading.
+/* Loads a semantic parser and builds its graphs (rill/device.h). G[w]: precomputed input gates of word w.
  *
- * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
- *         encoder outputs m_t = h_t, and their projections W_c m_t.
- * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
- * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
- *
- * Invariant: s->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries. It is
- * cleared before semparse_load() returns, so peak memory is the model in the device's form plus its largest tensors as fp32. */
+ * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words in reverse, </s>;
+ *         encoder outputs m_t = h_t, and projections W_c m_t.
+ * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share W_hh h_parent.
+ * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o). */
 #include <math.h>
 #include <stdio.h>
 
@@ -215,7 +212,7 @@ static void build_encode_graph(semparse *s)
                                     .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
 }
 
-/* Build the graph `step`. A root node's row gets the encoder's last state, and then serves as its own parent state. */
+/* Build the graph `step`. For the empty hypothesis, the row gets the encoder's last state, and then serves as its own parent state. */
 static void build_step_graph(semparse *s)
 {
     rill_network *network = s->network;

@@ -1,16 +1,15 @@
-/* Alignments: how much each action of an output attends to each token of its input, in marian-decoder's formats.
+/* Alignments: how much each output token attends to each input token, in marian-decoder's formats.
  *
- * The weights are the cross-attention of a head trained for alignment, else the mean over the heads of the last decoder layer. Decoding
- * stores no alignments: an output runs through the decoder once more, over its KV cache. */
+ * Source: cross-attention of a head trained for alignment, else the mean over the last decoder layer's heads. */
 #include <string.h>
 
 #include "seq2seq.h"
 
-/* --- formats ------------------------------------------------------------------------------------------------------ */
+/* --- alignment formats -------------------------------------------------------------------------------------------- */
 
 typedef enum alignment_format {
-    ALIGNMENT_HARD,      /* for each action: the input token that it attends to most */
-    ALIGNMENT_SOFT,      /* for each action: the weights of all input tokens */
+    ALIGNMENT_HARD,      /* per output token: the input token with the largest weight */
+    ALIGNMENT_SOFT,      /* per output token: the weights of all input tokens */
     ALIGNMENT_THRESHOLD, /* all pairs of an input token and an action whose weight is above the threshold */
 } alignment_format;
 
@@ -46,7 +45,7 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
-/* Compute the weights of an output. An action was chosen from the previous action's node, the first action from the root node. */
+/* Compute the attention weights of an output. Each token's are those of the state that predicted it, the previous token's. */
 static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, seq_alignment *a)
 {
     const size_t n = (size_t)h->length, tokens = (size_t)rill_session_units(r->session, h->slot);
@@ -70,7 +69,7 @@ static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, se
     return seq_run_alignment(r, a);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing alignments ------------------------------------------------------------------------------------------- */
 
 /* Write the weights of all input tokens, separated by commas, for each action: "0.5,0.25,0.25 1,0,0". Actions are separated by spaces. */
 static rill_status write_soft(const seq_alignment *a, rill_text *out)
@@ -110,7 +109,7 @@ static rill_status write_pairs(const seq_alignment *a, const alignment_form *f, 
     return RILL_OK;
 }
 
-/* --- the field ---------------------------------------------------------------------------------------------------- */
+/* --- the output field --------------------------------------------------------------------------------------------- */
 
 rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
 {

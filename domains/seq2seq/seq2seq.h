@@ -1,9 +1,7 @@
-/* seq2seq.h: the common part of all sequence-to-sequence models over subword tokens.
+/* The common part of sequence-to-sequence models over subword tokens.
  *
- * An architecture is a table of functions, seq_arch: read a net's files, encode an input, compute a decoder state and its output. A domain
- * puts the functions below into its own table (rill/domain.h) and calls seq_open(). A model is const once open; a runner belongs to one
- * thread and owns all mutable data.
- * Stability: internal to rill. */
+ * An architecture is a table of functions, seq_arch. A domain puts the callbacks below into its rill_domain and calls seq_open().
+ * Threads: an open model is const; a runner belongs to one thread and owns all mutable data. */
 #pragma once
 
 #include "domain_base.h"
@@ -16,12 +14,12 @@ typedef struct seq_runner seq_runner;
 typedef struct seq_shortlist seq_shortlist;
 typedef struct seq_arch seq_arch;
 
-/* --- nets --------------------------------------------------------------------------------------------------------- */
+/* --- networks ----------------------------------------------------------------------------------------------------- */
 
-/* One net: the model itself, or a member of an ensemble. An architecture's net struct begins with it. configure() gets all members zero,
- * except those that seq_open() has set. */
+/* A net: the model, or a member of an ensemble. An architecture's struct begins with it. configure() gets zeroed members, except those
+ * that seq_open() has set. */
 typedef struct seq_net {
-    rill_context *ctx; /* set by seq_open(), like the next two members */
+    rill_context *ctx; /* set by seq_open(), as are the next two members */
     seq_model *model;
     const seq_arch *arch;
     /* number of token ids of each vocabulary, including ids that have no token */
@@ -47,28 +45,26 @@ typedef struct seq_net {
     rill_constant output_bias; /* [target ids] bias of the output layer */
     /* with a shortlist: handle of the vocabulary subsets, which hold the output layer's rows for the input in each slot */
     rill_vocab_subset vocab_subset;
-    rill_tokenizer *tokenizer; /* only the first net's tokenizer stays open after loading */
+    rill_tokenizer *tokenizer; /* tokenizer; after loading only the first net has one */
     char description[240];
 } seq_net;
 
-/* Inputs of the graph `encode`. A column has an element for each input sentence (a row), or for each token (a row of `tokens`). */
+/* Inputs of the graph `encode`. A column has one element per input sentence, or per token. */
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
     rill_column slot;               /* slot of each row: where the encoder's output for this input is stored */
-    rill_column token_id, position; /* for each token: its source id; its position in its input, from 0 on */
+    rill_column token_id, position; /* per input token: source id, and position in its input, from 0 */
 } seq_encoder_columns;
 
-/* Inputs of the graphs `step`, which computes new decoder states, and `align`, which recomputes their attention. A column has an element
- * for each node. */
+/* Inputs of the graphs `step` (new decoder states) and `align` (their attention again). A column has one element per hypothesis. */
 typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
-    rill_column token_id; /* the decoder's input: the node's last action, or the start token for a root node */
-    rill_path path;       /* for nets whose states read all ancestors: the path from the node to the root */
-    rill_column parent;   /* parent node of a row, -1 for a root node; not in `align` */
-    /* Only if states read the parent's state, and not in `align`. parent_or_self: a root node is its own parent. root_slot: a root
-     * node's slot, -1 for other nodes. */
+    rill_column token_id; /* the decoder's input: the hypothesis's last token, or the start token */
+    rill_path path;       /* for nets whose states read all ancestors: the path from each hypothesis to the root */
+    rill_column parent;   /* state id of the parent hypothesis, -1 for an empty one; not in `align` */
+    /* parent columns for nets that read the parent's state, not in `align`; see rill_rows_parents() */
     rill_column parent_or_self, root_slot;
     int align_only; /* 1: compute only cross-attention, for alignments, and write no state */
 } seq_decoder_columns;
@@ -82,8 +78,8 @@ struct seq_arch {
     seq_state_need state_need;
     /* 1: outputs have alignments, and so the states of all their prefixes stay in memory; 0: no alignments */
     int has_alignment;
-    /* Read the directory's configuration, but not the weights, into the net. Sets `text`: the tokenizer's files; kind, the tokenizer for
-     * raw text; tokenized, 1 if inputs are tokens separated by spaces. Memory comes from net->model->arena. */
+    /* Read the configuration of a directory, without weights. Sets the tokenizer's files and kind in `text`; text->tokenized: inputs are
+     * tokens. Memory: net->model->arena. */
     rill_status (*configure)(seq_net *net, const char *directory, rill_tokenizer_files *text);
     /* (optional) Find or check the configuration's special tokens. Called when the vocabularies are open. Returns the same statuses as
      * configure(). */
@@ -93,10 +89,9 @@ struct seq_arch {
     /* Append the net's operations to a graph: encode() those of the encoder, step() those of one decoder step. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
-    /* Return a view of the output layer's input, [rows, width], computed from the states of the nodes. */
+    /* Return a view of the output layer's input, [rows, width], computed from the rows' states. */
     rill_view (*decoder_output)(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
-    /* (optional) Compute what a runner needs for the positions from .. to - 1, e.g. sinusoidal embeddings. Lower
-     * positions have been computed already. */
+    /* (optional) Compute data of positions from..to - 1 for a runner, e.g. sinusoids. Lower positions exist already. */
     rill_status (*prepare_positions)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
     /* (optional) Append the first net's default search options to `out`; see rill_domain.recommend. */
     rill_status (*recommend)(const seq_net *net, const char *directory, rill_text *out);
@@ -110,8 +105,8 @@ typedef rill_status (*seq_choose_arch_fn)(rill_context *ctx, const char *directo
 /* Allocate net->legal for target_vocab_size ids, all of them legal; for configure(). RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_alloc_legal(seq_net *net);
 
-/* Set the output layer, `rows` [actions, width] and `bias` [actions]. The network borrows `bias`, and packs and copies `rows`. With a
- * shortlist it borrows `rows` instead: each input takes its subset. */
+/* Set the output layer: rows [actions, width], bias [actions]. `bias` is borrowed; `rows` are packed, or borrowed with a shortlist, which
+ * packs each input's subset. */
 void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const float *bias);
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -152,8 +147,8 @@ struct seq_model {
 /* Options of every sequence-to-sequence model (rill_domain.options): weights, shortlist, scores, languages. */
 extern const rill_option seq_options[];
 
-/* Callbacks for a domain's rill_domain table. Its open() calls seq_open() with the domain's name and `choose`, which finds a directory's
- * architecture. An ensemble may mix architectures. seq_field() requires seq_arch.has_alignment. */
+/* Callbacks for a rill_domain. Its open() calls seq_open() with the domain's name, and `choose`, which finds a directory's architecture.
+ * Ensembles may mix architectures. seq_field() requires seq_arch.has_alignment. */
 rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context *ctx, const rill_open_options *options,
                      void **model, rill_domain_info *info);
 void seq_close(void *model);
@@ -176,8 +171,7 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
 rill_status seq_recommend(void *model, const char *like, rill_text *out);
 int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length);
 
-/* The members of the rill_domain table that are the same in all sequence-to-sequence domains. Each domain sets its own
- * name, summary and open(). */
+/* Members common to the rill_domain tables of all sequence-to-sequence domains. */
 #define SEQ_DOMAIN_CALLBACKS                                                                                         \
     RILL_RUNNER_CALLBACKS, .close = seq_close, .start = seq_start, .stop = seq_stop, .reserve = seq_reserve,         \
                            .encode = seq_encode, .step = seq_step, .score = seq_score, .collect = seq_collect,       \
@@ -203,11 +197,11 @@ typedef struct seq_vocab_subset {
 } seq_vocab_subset;
 
 struct seq_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const seq_model *model;
     rill_context *ctx;
     rill_arena arena;                  /* memory of the growing arrays below */
-    int32_t *root_node;                /* [slots] root node, the empty output, of the input in each slot */
+    int32_t *root_node;                /* [slots] state id of each input's empty hypothesis */
     rill_output_prefix *output_prefix; /* [slots] how outputs of the input in each slot begin */
     /* number of positions for which seq_prepare_positions() has prepared all nets */
     size_t positions_ready;
@@ -215,7 +209,7 @@ struct seq_runner {
     int32_t *ids;
     size_t ids_capacity;
     char *clean_text;              /* text of the input being tokenized, after invisible characters were removed */
-    seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
+    seq_vocab_subset vocab_subset; /* vocabulary subset of the current input, with a shortlist */
     int32_t *column;               /* the input columns of one call that the engine does not fill */
     /* For each of the two micro-batches that may be scored concurrently (rill_rows.group): the pending request, its
      * result and its rows. */
@@ -242,22 +236,20 @@ typedef struct seq_alignment {
 /* Compute the attention weights of an alignment (`weights`) from the hypothesis's states. Returns as rill_session_run(). */
 rill_status seq_run_alignment(seq_runner *r, const seq_alignment *alignment);
 
-/* --- between the files of this folder ----------------------------------------------------------------------------- */
+/* --- internal functions ------------------------------------------------------------------------------------------- */
 
 /* Build the graphs of all nets. rill_network_finish() reports failures. */
 void seq_build_graphs(seq_model *m);
 
-/* Open the shortlist that `option`, "FILE[,FIRST[,BEST]]", names, for the net's vocabularies.
- *   out  the caller closes *out, after a failure too
+/* Open the shortlist of an option "FILE[,FIRST[,BEST]]". *out: closed by the caller, also after a failure.
  *   RILL_OK · RILL_ERR_OPTION (no file named) · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and
  *   line) · RILL_ERR_MEMORY */
 rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
-void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
+void seq_shortlist_close(seq_shortlist *shortlist); /* closing NULL does nothing */
 
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,
                                   seq_vocab_subset *list);
 
-/* Return an upper bound on the size of the vocabulary subset of an input with `pieces` tokens: linear in `pieces` up
- * to the number of target tokens. */
+/* Return an upper bound on the vocabulary subset of an input with `pieces` tokens. */
 size_t seq_vocab_subset_max(const seq_shortlist *shortlist, size_t pieces);

@@ -1,7 +1,7 @@
-/* Encodes inputs: splits texts into sentences, removes invisible characters, tokenizes, and runs the encoder.
+/* Encodes inputs: splits texts into sentences, removes invisible characters, tokenizes, runs the encoder.
  *
- * Texts are split because translation models often stop early on long ones. A run concatenates its inputs, without padding. A long input
- * runs alone: if memory is short, no other input fails. */
+ * Texts are split because translation models often stop early on long ones. Inputs are concatenated without padding. A long input runs
+ * alone. */
 #include <string.h>
 
 #include "sentence_splitter.h"
@@ -14,7 +14,7 @@ enum {
     FIRST_SYMBOL = 0x10000     /* first code point of emoji and other symbols */
 };
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- sentence splitting ------------------------------------------------------------------------------------------- */
 
 static rill_status is_long(const seq_model *m, rill_context *ctx, const char *text, size_t length, int *out)
 {
@@ -83,8 +83,7 @@ static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));
 }
 
-/* Return 1 if the character is a line or page separator that most tokenizers drop or do not know. A space replaces
- * it. */
+/* Return 1 for a line or page separator; a space replaces it, because most tokenizers drop it or do not know it. */
 static int ends_line(int32_t c)
 {
     return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;
@@ -135,8 +134,7 @@ static int32_t max_output_length(const seq_model *m, int32_t length)
     return bound < m->max_length ? (int32_t)bound : m->max_length;
 }
 
-/* Fail if the input has too many bytes. SentencePiece takes time quadratic in a word's length, and such an input would have too many
- * tokens anyway. */
+/* Fail if the input has too many bytes: SentencePiece's time is quadratic in a word's length. */
 static rill_status check_length(const seq_runner *r, size_t length)
 {
     size_t max_bytes = (size_t)r->model->config_positions * MAX_POSITION_BYTES;
@@ -189,7 +187,7 @@ static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, siz
     return RILL_OK;
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- position embeddings ------------------------------------------------------------------------------------------ */
 
 rill_status seq_prepare_positions(seq_runner *r, size_t count)
 {
@@ -202,7 +200,7 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
     return RILL_OK;
 }
 
-/* --- runs --------------------------------------------------------------------------------------------------------- */
+/* --- encoding batches --------------------------------------------------------------------------------------------- */
 
 /* Adjacent pending inputs that one run of the encoder graph encodes. */
 typedef struct encode_batch {

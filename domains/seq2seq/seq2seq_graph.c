@@ -1,9 +1,8 @@
-/* Builds a model's compute graphs. A graph has the operations of all nets: an ensemble runs in one call. The architectures add the layers
- * of encoder and decoder.
- * Invariant: columns are declared in the order in which seq2seq_encode.c and seq2seq_step.c fill them. */
+/* Builds a model's compute graphs, with the operations of all nets of an ensemble. Architectures add the layers.
+ * Invariant: seq2seq_encode.c and seq2seq_step.c fill columns in the order in which they are declared here. */
 #include "seq2seq.h"
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 /* Build the graph of the encoder. A row is an input; a row of its ragged index space is a token. */
 static rill_graph build_encode(const seq_model *m)
@@ -19,10 +18,9 @@ static rill_graph build_encode(const seq_model *m)
     return graph;
 }
 
-/* --- step and align ----------------------------------------------------------------------------------------------- */
+/* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
-/* Build the graph `step`, or `align` if align_only is 1. A row is a node. Each net has its own token ids, because decoder start ids may
- * differ. */
+/* Build the graph `step`, or `align` if align_only. Each net has its own token ids, because start tokens may differ. */
 static rill_graph build_decoder_graph(const seq_model *m, const char *name, size_t nets, int align_only)
 {
     const rill_graph graph = rill_graph_begin(m->network, name);
@@ -44,7 +42,7 @@ static rill_graph build_decoder_graph(const seq_model *m, const char *name, size
     return graph;
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- graph of the output layer ------------------------------------------------------------------------------------ */
 
 void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const float *bias)
 {
@@ -60,8 +58,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
                                                       net->output_bias, m->weights, "a shortlist's output layer");
 }
 
-/* Build the graph that scores nodes. As in transformers, padding and ids without a token are never output (rill_domain_info.legal), but
- * count in the softmax. With a shortlist the softmax is over the input's subset. */
+/* Build the graph that scores hypotheses. As in transformers, padding counts in the softmax, but is never output (rill_domain_info.legal).
+ * With a shortlist the softmax is over the input's vocabulary subset. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;

@@ -1,8 +1,7 @@
-/* Callbacks that all sequence-to-sequence domains share: opening models, starting runners, writing outputs.
+/* Callbacks of all sequence-to-sequence domains: open models, start runners, write outputs.
  *
- * An ensemble is a model of several nets, with vocabularies and special tokens that are equal id by id. The model owns what its nets share,
- * such as the tokenizer and the network.
- * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero. */
+ * An ensemble has several nets with equal vocabularies and special tokens. Invariant: seq_close() and seq_stop() accept partly built
+ * objects. */
 #include <stdio.h>
 #include <string.h>
 
@@ -110,7 +109,7 @@ static void combine_limits(seq_model *m)
              first->source_vocab_size, first->target_vocab_size);
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------ */
+/* --- loading the model -------------------------------------------------------------------------------------------- */
 
 rill_status seq_alloc_legal(seq_net *net)
 {
@@ -209,13 +208,18 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
 
 static rill_status load_all(seq_model *m, const rill_open_options *options)
 {
+    /* in the order of the option's words */
+    static const rill_weight_type weight_types[] = {RILL_WEIGHT_F32, RILL_WEIGHT_BF16, RILL_WEIGHT_F16,
+                                                    RILL_WEIGHT_INT8};
     const size_t nets = 1 + (size_t)options->n_ensemble;
-    const char *domain = m->domain;
+    const char *domain = m->domain, *weights = rill_open_option(options, seq_options->name);
+    int32_t word = 1;
     if (nets > RILL_MIX_MODELS)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
                          nets);
     m->takes_raw_text = !options->tokenized;
-    m->weights = rill_weights_read_type(options);
+    if (weights != NULL) TRY(rill_option_read(m->ctx, seq_options, weights, &word));
+    m->weights = weight_types[word - 1];
     TRY(rill_options_network(m->ctx, domain, options, &m->device, &m->network));
     const char *scores = rill_open_option(options, "scores");
     m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;
@@ -244,8 +248,7 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* Return an upper bound on the size of an input's vocabulary subset, padding included; 0 without a shortlist. pieces: tokens of the
- * input. */
+/* Return an upper bound on the vocabulary subset of an input of `pieces` tokens, with padding; 0 without a shortlist. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;

@@ -1,14 +1,14 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result depends only on its hypothesis' actions and input. In one call no new node is an ancestor of another. */
+ * Invariant: a row's result depends only on its hypothesis's tokens and input. */
 #include "seq2seq.h"
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- input token ids ---------------------------------------------------------------------------------------------- */
 
-/* Maximum number of input columns of `step`: four, or six if some net's states read parents, and one of token ids for each net. */
+/* Maximum number of input columns of `step`: four, two more if states read the parent's, and one per net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
-/* Set symbol [n] to the last action of each row. A root node gets its target language's start token, else the net's decoder_start. */
+/* Set symbol [n] to each row's last token; for an empty hypothesis to its target language's start token, else the net's decoder_start. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {
@@ -20,7 +20,7 @@ static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, 
     }
 }
 
-/* --- states ------------------------------------------------------------------------------------------------------- */
+/* --- decoder steps ------------------------------------------------------------------------------------------------ */
 
 /* Prepare the nets' position embeddings for all rows. Fail if a row is deeper than the model's number of positions. */
 static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *depth)
@@ -71,7 +71,7 @@ rill_status seq_run_alignment(seq_runner *r, const seq_alignment *a)
     return rill_session_run(r->session, r->model->graphs.align, &run);
 }
 
-/* --- scores ------------------------------------------------------------------------------------------------------- */
+/* --- scores of tokens --------------------------------------------------------------------------------------------- */
 
 /* Set the scores of requested actions (picks) that are illegal to RILL_SCORE_DEAD. The softmax gives illegal ids a
  * probability too. */
@@ -82,8 +82,7 @@ static void drop_illegal_logp(const seq_model *m, const rill_score_request *req,
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-/* Make a forced first action the only choice of a root node, with logp 0, whatever its scores: transformers'
- * ForcedBOSTokenLogitsProcessor. */
+/* Make a forced first token the only choice of an empty hypothesis, with logp 0: transformers' ForcedBOSTokenLogitsProcessor. */
 static void force_first(const seq_runner *r, const rill_rows *rows, const rill_score_request *req,
                         rill_score_result *out)
 {

@@ -1,13 +1,12 @@
-/* Shortlists (marian-decoder's lexical shortlist): an input's outputs, and its softmax, are restricted to a vocabulary subset.
+/* Shortlists (as in marian-decoder): an input's softmax is restricted to a vocabulary subset.
  *
- * A subset has eos, the first F ids of the target vocabulary, and each input token's best B translations. Input tokens in the target
- * vocabulary are added. Illegal ids are removed. Inputs of a batch do not share a subset, so an input's scores do not depend on other
- * inputs.
+ * A subset has eos, the first F target ids, the best B translations of each input token, and input tokens in the target vocabulary.
+ * Inputs of a batch do not share a subset, so scores do not depend on other inputs.
  *
- * A text file has lines "TARGET SOURCE PROBABILITY". A binary file contains F and the lists. As in Marian, its subsets are filled up to a
+ * A text file has lines "TARGET SOURCE PROBABILITY". A binary file has F and the lists; as in Marian, its subsets are filled up to a
  * multiple of 8, and have input tokens only if the vocabulary is shared.
  *
- * Invariant: a subset is ascending, so indices into it are ordered like ids. */
+ * Invariant: subsets ascend, so their indices are ordered like ids. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 };
 
 enum { SUBSET_MULTIPLE = 8 }; /* Marian's size of subsets of binary shortlists is a multiple of this */
 
-/* One line of the shortlist file: a pair of token ids and its probability. */
+/* A line of a shortlist file: source id, target id, probability. */
 typedef struct lexicon_pair {
     int32_t source, target;
     float probability;
@@ -40,7 +39,7 @@ struct seq_shortlist {
     rill_arena arena;
 };
 
-/* --- the option --------------------------------------------------------------------------------------------------- */
+/* --- the option `shortlist` --------------------------------------------------------------------------------------- */
 
 /* If text[0..*length) ends in ",NUMBER", cut that off, set *out to the number and return 1. Otherwise return 0. */
 static int take_number(const char *text, size_t *length, int32_t *out)
@@ -70,13 +69,13 @@ static int read_option(seq_shortlist *s, const char *option, size_t *length)
     return 1;
 }
 
-/* --- the text file ------------------------------------------------------------------------------------------------ */
+/* --- text format -------------------------------------------------------------------------------------------------- */
 
 typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
     const char *path;
-    int has_counts; /* 1: the option gives F */
+    int has_counts; /* 1: the option gives F, the number of frequent target ids */
     lexicon_pair *pairs;
     size_t n;
     int64_t line;
@@ -153,14 +152,13 @@ static rill_status index_pairs(lexicon_reader *r)
     return RILL_OK;
 }
 
-/* --- the binary file ---------------------------------------------------------------------------------------------- */
+/* --- binary format ------------------------------------------------------------------------------------------------ */
 
-/* Source: browsermt/marian-dev, src/data/shortlist.h, BinaryShortlistGenerator, for Firefox's translation models. Little-endian:
+/* Binary shortlist. Source: browsermt/marian-dev, src/data/shortlist.h, BinaryShortlistGenerator. Little-endian:
  *   u64 magic, checksum, first (F), best (B), n_offsets, n_ids; u64 offsets[n_offsets]; u32 ids[n_ids]
- * Source id i has ids[offsets[i]] .. ids[offsets[i + 1] - 1]; from n_offsets on none, since some files are shorter than the vocabulary.
- * The checksum covers what follows it, in words of 8 bytes without a last half word.
- * Invariant of what is read: offsets ascend from 0 to the number of ids, a source token has at most as many ids as
- * there are target tokens, and ids are target ids of the model. */
+ * Source id i has ids[offsets[i]] .. ids[offsets[i + 1] - 1]; none from n_offsets on. The checksum covers the rest of the file in
+ * words of 8 bytes, without a last half word.
+ * Checked: offsets ascend from 0 to n_ids, ids are target ids, and no source token has more ids than the target vocabulary. */
 
 static const uint64_t MAGIC = UINT64_C(0xF11A48D5013417F5);
 
@@ -251,7 +249,7 @@ static rill_status read_binary(lexicon_reader *r, const char *bytes, size_t size
     return RILL_OK;
 }
 
-/* --- both files --------------------------------------------------------------------------------------------------- */
+/* --- opening a shortlist ------------------------------------------------------------------------------------------ */
 
 static rill_status read_file(lexicon_reader *r)
 {
@@ -326,7 +324,7 @@ void seq_shortlist_close(seq_shortlist *s)
     rill_free(s->ctx, s, sizeof *s);
 }
 
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- vocabulary subsets ------------------------------------------------------------------------------------------- */
 
 static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
 {

@@ -1,19 +1,17 @@
-/* shiftreduce.h: constituency parsing, as a rill domain.
+/* Constituency parsing: the domain "shiftreduce".
  *
- * Model: span-based shift-reduce parsing of Cross and Huang (2016). Two bidirectional LSTM layers read the sentence. A span is
- * represented by the difference of their outputs at its ends. Two feed-forward networks take turns: one chooses shift or combine, the
- * other labels the span on top of the stack. A model directory holds
- *   config.json         sizes and settings (see docs/parsing.md)
+ * Model: span-based shift-reduce parsing of Cross and Huang (2016). Two BiLSTM layers read the sentence. A span is the difference of their
+ * outputs at its ends. Two feed-forward networks take turns: one chooses shift or combine, the other labels the top span of the stack.
+ * A model directory holds
+ *   config.json         sizes and settings (docs/parsing.md)
  *   model.safetensors   weights, F32, F16 or BF16; computed in fp32
  *   words.vocab, suffixes.vocab, shapes.vocab, tags.vocab, labels.vocab
  *
- * Input: one sentence per line (option input-format): a tree, of which only words and tags are read, word_TAG tokens, or text. Malformed
- * lines, and lines longer than max_input_length words, fail without affecting others.
+ * Input: one sentence per line (option input-format): a tree (only words and tags are read), word_TAG tokens, or text. Malformed or too
+ * long lines fail alone.
  * Output: one tree in brackets.
- * Actions: 0 shift, 1 combine, then the labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
- * State: a node reads the parser's stack, which is linked through its ancestors (RILL_STATE_PATH). Results are bit-identical for every
- * batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "shiftreduce". The rest of this header is private to the domain. */
+ * Actions: 0 shift, 1 combine, then labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
+ * State: the parser's stack, linked through ancestors (RILL_STATE_PATH). */
 #pragma once
 
 #include "domain_base.h"
@@ -26,24 +24,22 @@ extern const rill_domain rill_shiftreduce_domain;
 
 /* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
 
-/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles, 2016
- * [ch].
- * Dimensions: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden layers, T tags,
- * L labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the
- * boundaries of words.
+/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles, 2016 [ch].
+ * Dimensions: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward layers, T tags, L labels, n words.
+ * Frames are the n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the boundaries of words.
  *
- * Positions: p_i = [f_i; b_{i+1}]. f_i is the forward output after <s> and i words, b_{i+1} the backward output after </s> and the words
- * from the last down to i + 1. The span (i, j) is p_j - p_i with the half of b negated. Loading folds the negation into the weights.
+ * Positions: p_i = [f_i; b_{i+1}]: f_i is the forward output after i words, b_{i+1} the backward output after the words n .. i + 1. The
+ * span (i, j) is p_j - p_i with the half of b negated; loading folds the negation into the weights.
  *
- * Products: the structure network's input is the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with first-layer weights W0 .. W3. The
- * label network's input is (0, b), s0, (c, n), with V0 .. V2. Adjacent spans share a position:
+ * Products: the structure network reads the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with weights W0 .. W3; the label network (0,
+ * b), s0, (c, n), with V0 .. V2. Adjacent spans share a position:
  *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
  *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
- * encode() computes these five products for every position. Those of c include the last brackets, which are constant in a sentence.
- * Scoring only adds three rows for structure, two for labels.
+ * encode() computes these five products for every position, those of c with the last brackets, which are constant. Scoring only adds three
+ * rows for structure, two for labels.
  *
- * States: the parser's stack is a linked list through nodes. A node's cell has the positions of the two top spans, and the ancestor
- * whose cell describes the stack below the top span.
+ * States: the stack is a linked list. A state's cell has the positions of the two top spans, and the ancestor whose cell describes the
+ * rest.
  *
  * Invariant: a loaded parser is const, and any number of runners share it. */
 
@@ -58,7 +54,7 @@ enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 };
 enum { PARSER_NO_LABEL = 0 }; /* id in labels.vocab of "no label": a span that gets no bracket */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* A position's products with the weights, of D floats each. PRODUCT_C and later include the term that is constant in a sentence. */
+/* Products of a position with the weights, D floats each. From PRODUCT_C on they include a term that is the same for the whole sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
 /* How inputs are read: detected from the line, as a tree, as word_TAG tokens, or as plain text. */
@@ -83,9 +79,10 @@ typedef struct parser_weights {
     rill_matrix position_products; /* PRODUCT_C * D x 2H: weights of the products before PRODUCT_C */
     /* (N_PRODUCTS - PRODUCT_C) * D x 2H: weights of the products from PRODUCT_C on */
     rill_matrix last_position_products;
-    /* 2D x 4H: weights of the term that is constant in a sentence; rows for structure, then for labels; columns for p_n, then for p_0 */
+    /* [2D, 4H] weights of the term that is the same for the whole sentence; rows: structure, labels; columns: p_n, p_0 */
     rill_matrix boundary;
-    rill_constant boundary_bias;  /* [2D] bias of the term that is constant in a sentence */
+    rill_constant
+        boundary_bias; /* [2D] bias of the hidden layer's input from the sentence, which is computed once per sentence */
     rill_matrix structure_output; /* 2 x D: output layer for shift and combine */
     rill_constant structure_output_bias;
     rill_matrix label_output; /* L x D: output layer for labels */
@@ -118,24 +115,24 @@ typedef struct parser {
     int32_t *nonterminal_offsets;
 } parser;
 
-/* The top of the parser stack of a node. c is the number of words shifted so far; 0: the stack is empty. */
+/* The top of a hypothesis's parser stack. c: number of words shifted so far; 0: the stack is empty. */
 typedef struct parser_cell {
-    /* node whose cell describes the stack below the top span; RILL_NO_NODE: there is nothing below */
+    /* state id whose cell describes the stack below the top span; RILL_NO_NODE: nothing below */
     int32_t below_node;
-    /* positions between words: the top span is s0 = (b, c), and the span below it, if below_node exists, is s1 = (a, b) */
+    /* positions of words: the top span is s0 = (b, c), the span below s1 = (a, b), if below_node exists */
     int32_t a, b, c;
 } parser_cell;
 
 /* The data that one decoding thread writes. */
 typedef struct parser_runner {
-    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
+    rill_session *session; /* first member, read by rill_runner_drop() */
     const parser *model;
     rill_context *ctx;
     rill_arena arena; /* memory of the arrays below */
 
-    parser_cell *cell;       /* [nodes] top of each node's stack */
+    parser_cell *cell;       /* [nodes] top of each hypothesis's stack, by state id */
     rill_sentence *sentence; /* [slots] words and tags of the input in each slot */
-    size_t n_slots;          /* number of slots whose `sentence` is initialised */
+    size_t n_slots;          /* number of inputs (slots) whose `sentence` is initialised */
 
     /* [sentences of an encode() call] slot of each sentence; its number of frames (words, <s> and </s>); its number of positions */
     int32_t *slot;
@@ -154,21 +151,20 @@ static inline size_t parser_features(const parser *p)
     return 2 + (size_t)p->suffix_length;
 }
 
-/* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in shiftreduce_model.c ------------------------------------------------------------------------------------------- */
 
-/* Open the device and a network, and read the model's files into a zeroed *p whose ctx and arena.ctx are set. On failure the caller
- * frees what was loaded.
+/* Open the device and a network, and read the model's files into a zeroed *p with ctx and arena.ctx set. On failure the caller frees *p.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status parser_load(parser *p, const rill_open_options *options);
 
-/* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
+/* --- defined in shiftreduce_graphs.c ---------------------------------------------------------------------------------------- */
 
 /* Build the compute graphs and finish the network. */
 rill_status parser_build_graphs(parser *p);
 
-/* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in shiftreduce_input.c ------------------------------------------------------------------------------------------- */
 
-/* Return the format in which to read a line. It is `asked`, or, if that is PARSER_FORM_AUTO, the format that the line looks like. */
+/* Return the format of a line: `asked`, or for PARSER_FORM_AUTO what the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
 /* The option `input-format`. Its choices are in the order of parser_form. */
 /* clang-format off */

@@ -1,10 +1,7 @@
-/* The callbacks of the domain "shiftreduce" (rill/domain.h): models, runners, the parser's stack, scores, trees, names of actions.
+/* Callbacks of the domain "shiftreduce" (rill/domain.h).
  *
- * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack, so every unfinished
- * hypothesis has a legal action. Spans are numbered in order of creation: children come before their parent.
- *
- * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for the nodes of the
- * largest reserve(). Slots below r->n_slots are initialised. */
+ * n words take n shifts and n - 1 combines. A shift needs a remaining word, a combine two spans on the stack.
+ * close_model() and stop() accept partly built objects. */
 #include <string.h>
 
 #include "shiftreduce.h"
@@ -46,8 +43,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     info->max_choices_phases = 1u << PARSER_PHASE_LABEL;
     info->max_length = 2 * p->max_input - 1;
     info->node_bytes = sizeof(parser_cell);
-    /* Memory of an input: products for each position, one more than the words; each word's end offset and tag. The words' text is
-     * negligible. */
+    /* Memory per input: products for n + 1 positions; each word's end offset and tag. */
     info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
     info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
     return RILL_OK;
@@ -90,7 +86,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return RILL_OK;
 }
 
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
+/* --- length of an input ------------------------------------------------------------------------------------------- */
 
 /* Return the number of words: in a tree, of closing brackets that do not follow another; in other formats, of words between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
@@ -109,9 +105,9 @@ static int64_t measure(void *self, const char *text, size_t length)
     return closed + tokens;
 }
 
-/* --- the stack ---------------------------------------------------------------------------------------------------- */
+/* --- the parser's stack ------------------------------------------------------------------------------------------- */
 
-/* Return the stack after the action shift on the stack of node `from`. stack_combine() does the same for combine. */
+/* Return the stack after the action shift (stack_combine(): combine). from: state id of the old stack. */
 static parser_cell stack_shift(const parser_cell *cell, int32_t from)
 {
     const parser_cell *s = &cell[from];
@@ -150,8 +146,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Hypotheses with the same top span are equivalent for cube pruning. They have shifted the same words and, after equally many actions,
- * have stacks of the same depth, so the same actions are legal. */
+/* For cube pruning, hypotheses with equal top spans are equivalent: they have shifted the same words, and the same actions are legal. */
 static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;
@@ -162,7 +157,7 @@ static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
     return RILL_OK;
 }
 
-/* --- scores ------------------------------------------------------------------------------------------------------- */
+/* --- scores of actions -------------------------------------------------------------------------------------------- */
 
 enum { STRUCTURE_SLOT, STRUCTURE_UNDECIDED, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
 enum { LABEL_SLOT, LABEL_IS_LAST, LABEL_B, LABEL_C, LABEL_COLUMNS };
@@ -174,7 +169,7 @@ typedef struct score_call {
     rill_score_result *result;
     /* [n] for shift and combine: 0 if both are legal, else -1. For labels: 1 in the input's last timestep, else 0 */
     int32_t *row_kind;
-    int32_t *a, *b, *c; /* [n] for each row: positions a, b and c of its stack (parser_cell) */
+    int32_t *a, *b, *c; /* [n] positions a, b, c of each row's stack (parser_cell) */
 } score_call;
 
 static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)
@@ -233,7 +228,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return rows->phase == PARSER_PHASE_STRUCTURE ? score_structure(&w) : score_labels(&w);
 }
 
-/* --- spans -------------------------------------------------------------------------------------------------------- */
+/* --- building the tree -------------------------------------------------------------------------------------------- */
 
 typedef struct tree_span {
     int32_t label;
@@ -278,7 +273,7 @@ static void apply_action(tree_builder *b, int32_t action)
     }
 }
 
-/* --- brackets ----------------------------------------------------------------------------------------------------- */
+/* --- writing bracketed trees -------------------------------------------------------------------------------------- */
 
 static rill_status write_tree_word(const tree_builder *b, int32_t word)
 {
@@ -287,8 +282,7 @@ static rill_status write_tree_word(const tree_builder *b, int32_t word)
     return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
-/* Open the brackets of span `index` and write its word, if it has one. Push its closing brackets and its children onto
- * the stack `todo`. */
+/* Open the brackets of span `index` and write its word, if any. Push its children and closing brackets onto the stack `todo`. */
 static rill_status write_span(const tree_builder *b, int32_t index, int32_t *todo, int32_t *n)
 {
     const parser *p = b->r->model;
@@ -390,15 +384,15 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* Write the default search options to `out`: the best setting of [stream] (docs/algorithms.md) for such parsers. On GUM they take fewer
- * expansions than beam 10. */
+/* Default search options: the best setting of [stream] (docs/algorithms.md) for such parsers. On GUM it expands fewer hypotheses than beam
+ * 10. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;
     return rill_text_printf(out, "k=10 absolute=2.5 max-candidates=3");
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the domain ------------------------------------------------------------------------------------------ */
 
 static const rill_option own_options[] = {
     RILL_WEIGHTS_OPTION("f32"),

@@ -1,13 +1,11 @@
 /* The parser's compute graphs (rill/device.h).
  *
- * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tags for untagged words; second BiLSTM layer over the
- * first layer's outputs and the tags; products of its outputs, the positions (shiftreduce.h).
- *
- * score: sum of the products of a state's positions, ReLU, a linear layer and log-softmax. The structure graph scores only rows with two
- * legal actions. The label graph masks illegal labels before the softmax. */
+ * encode: embeddings of words, shapes and suffixes; BiLSTM; tags for untagged words; second BiLSTM; products of its outputs
+ * (shiftreduce.h).
+ * score: sum of the products, ReLU, linear layer, log-softmax. */
 #include "shiftreduce.h"
 
-/* --- encode ------------------------------------------------------------------------------------------------------- */
+/* --- graph of the encoder ----------------------------------------------------------------------------------------- */
 
 typedef struct encode_builder {
     parser *p;
@@ -47,8 +45,8 @@ static rill_tensor embed_frames(const encode_builder *e)
     return x;
 }
 
-/* Append both directions of an LSTM layer. At element t of `space` (frames or positions), the forward direction reads frame t, the
- * backward direction frame t + ahead. */
+/* Append both directions of an LSTM layer. At element t of `space` the forward direction reads frame t, the backward one frame t + ahead.
+ */
 static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
 {
     const size_t hidden = e->p->hidden;
@@ -138,7 +136,7 @@ static void build_encode_graph(parser *p)
     multiply_positions(&e, second_bilstm(&e, outputs));
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- graphs of the scores ----------------------------------------------------------------------------------------- */
 
 static rill_view position_product(const parser *p, rill_column slot, rill_column position, size_t which)
 {

@@ -1,16 +1,15 @@
-/* Reads a line as a tree, as tagged tokens or as text; finds the features of its words; computes each position's products.
+/* Reads a line as a tree, tagged tokens or text; finds the words' features; computes each position's products.
  *
- * The encoder sums the embeddings of a word: its own, its shape's, and those of its normal form's suffixes. The trainer follows the same
- * rules byte by byte (docs/parsing.md). Invariant: an input that fails is left out of the batch. */
+ * A word's embedding is the sum of the embeddings of the word, its shape and its suffixes, as in the trainer (docs/parsing.md). */
 #include <string.h>
 
 #include "shiftreduce.h"
 
 const rill_option parser_input_options[] = {PARSER_INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 
-/* --- forms ------------------------------------------------------------------------------------------------------- */
+/* --- input formats ----------------------------------------------------------------------------------------------- */
 
-/* Return the index at which the tag of word_TAG starts, after the last "_"; 0 if the token has no tag or no word. */
+/* Return where the tag of word_TAG starts; 0: no tag or no word. */
 static size_t tag_offset(rill_slice token)
 {
     size_t pos = token.length;
@@ -18,8 +17,7 @@ static size_t tag_offset(rill_slice token)
     return pos > 1 && pos < token.length ? pos : 0;
 }
 
-/* Return 1 if a name has a lower-case letter, a digit or a non-ASCII character. Most words have one, and no treebank's
- * tags do. */
+/* Return 1 if a name has a lower-case letter, digit or non-ASCII character: most words do, no treebank's tags do. */
 static int has_lower_or_digit(rill_slice name)
 {
     for (size_t i = 0; i < name.length; i++) {
@@ -29,7 +27,7 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Return 1 if all tokens are word_TAG, the tags have no lower-case letters and digits, and the model has at least one; else 0. */
+/* Return 1 if all tokens are word_TAG, with tags in capitals, at least one known to the model; else 0. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
@@ -87,8 +85,8 @@ static int is_known_label(const parser *p, rill_slice label)
     return rill_slice_equal(p->root, label) || rill_slice_is(label, "TOP") || rill_slice_is(label, "ROOT");
 }
 
-/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". Returns 0 if the line is no tree. A line may be truncated
- * after the label. */
+/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". Returns 0 if the line is no tree. It may end after the
+ * label. */
 static int scan_bracket(const parser *p, tree_scan *scan)
 {
     const rill_slice label = read_tree_word(scan);
@@ -112,9 +110,7 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Return 1 if the line consists of brackets and looks like a tree. At least one tag must be known, and the outermost label be empty or
- * known. A bracket holds a tag and a word, or a label and brackets.
- * Other unknown labels and tags have no lower-case letters and no digits. A single word bracket is no tree. An incomplete tree passes:
+/* Return 1 if a line looks like a tree: it has brackets, a known tag, and an empty or known outermost label. Incomplete trees pass, and
  * the tree reader then reports the error. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
@@ -150,7 +146,7 @@ parser_form parser_detect_form(const parser *p, parser_form asked, const char *t
     return is_tagged(p, (rill_slice){text, length}) ? PARSER_FORM_TAGGED : PARSER_FORM_TEXT;
 }
 
-/* --- trees -------------------------------------------------------------------------------------------------------- */
+/* --- reading trees ------------------------------------------------------------------------------------------------ */
 
 static rill_status find_tag(parser_runner *r, rill_slice tag, int32_t word, int32_t *out)
 {
@@ -175,7 +171,7 @@ static rill_status read_tree(parser_runner *r, rill_sentence *s, const char *tex
     return RILL_OK;
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
+/* --- reading tokens ----------------------------------------------------------------------------------------------- */
 
 static rill_status read_tagged(parser_runner *r, rill_sentence *s, const char *text, size_t length)
 {
@@ -198,7 +194,7 @@ static rill_status read_tokens(rill_sentence *s, const char *text, size_t length
     return RILL_OK;
 }
 
-/* --- the line ----------------------------------------------------------------------------------------------------- */
+/* --- reading an input line ---------------------------------------------------------------------------------------- */
 
 static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form form, int tokenized, const char *text,
                              size_t length)
@@ -220,7 +216,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* Return a hint how to set the format, for errors in lines whose format was detected. Empty if the user set the format, or for text. */
+/* Hint how to set the format, for errors in lines whose format was detected; else "". */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -260,7 +256,7 @@ static rill_status read_input(parser_runner *r, rill_input *input, int32_t *word
     return RILL_OK;
 }
 
-/* --- normal form -------------------------------------------------------------------------------------------------- */
+/* --- normal form of words ----------------------------------------------------------------------------------------- */
 
 static char normalized_char(char c)
 {
@@ -279,10 +275,9 @@ static rill_status normalise_word(parser_runner *r, rill_slice word)
     return RILL_OK;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- embedding rows of a word ------------------------------------------------------------------------------------- */
 
-/* Return the row of the word's embedding: the id of the word, else of its normal form, else PARSER_UNK.
- * r->normalized_word must hold the normal form. */
+/* Return the embedding row of the word, or of its normal form in r->normalized_word, or PARSER_UNK. */
 static int32_t word_row(const parser_runner *r, rill_slice word)
 {
     const parser *p = r->model;
@@ -399,7 +394,7 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
     return RILL_OK;
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- storing tags ------------------------------------------------------------------------------------------------- */
 
 /* Set tag [frames] to the tags of tagged frames, and untagged [frames] to >= 0 for words to be predicted, else -1. */
 static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
@@ -424,7 +419,7 @@ static void store_tags(const parser_runner *r, int32_t sentences, const int32_t 
     }
 }
 
-/* --- encoding -------------------------------------------------------------------------------------------------- */
+/* --- encoding inputs ------------------------------------------------------------------------------------------- */
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
 {

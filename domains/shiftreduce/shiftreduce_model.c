@@ -1,7 +1,4 @@
-/* Loads a parser: configuration, vocabularies, weights.
- *
- * Invariant: p->arena owns all data of the model's lifetime, and the network borrows from it. A second arena holds temporaries for
- * each part of the weights. */
+/* Loads a parser: configuration, vocabularies, weights. p->arena owns the model's data; a second arena holds temporaries. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,15 +87,14 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style by the model's tags: a tag for hyphens means that hyphenated words are split, a typed quote that typed
- * quotes stay. */
+/* Choose the tokenizer's style: split hyphenated words if the model has a tag HYPH, and keep the character \" if it is one of its words. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
     if (rill_vocabulary_id(p->word_vocab, "\"", 1) >= 0) p->penn_style |= RILL_PENN_QUOTES;
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- labels of constituents --------------------------------------------------------------------------------------- */
 
 /* Return 1 if a name is empty or has spaces or brackets, because a tree reader could not read it back. */
 static int is_unwritable_name(const char *name, size_t length)
@@ -223,7 +219,7 @@ static rill_status load_first_layer(loader *l)
     return RILL_OK;
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- weights of the tagger ---------------------------------------------------------------------------------------- */
 
 /* Load the second layer, over the first layer's outputs and a tag embedding. The products of the few tags are precomputed. */
 static rill_status load_second_layer(loader *l)
@@ -256,10 +252,9 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* First-layer weights of a feed-forward network, 2H columns for each span. The second H are negated in use: a span has b_i - b_j, the
- * difference of its positions b_j - b_i. */
+/* First-layer weights of a feed-forward network, 2H columns per span. The second H are negated: a span has b_i - b_j, not b_j - b_i. */
 typedef struct span_weights {
-    const float *weights; /* [D, n_spans * 2H] the weights as the file has them */
+    const float *weights; /* [D, n_spans * 2H] weights as in the file */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
@@ -309,10 +304,9 @@ static rill_status load_products(loader *l)
     return RILL_OK;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- output layers ------------------------------------------------------------------------------------------------ */
 
-/* Load the label output. Labels with the root as outermost nonterminal are legal only in an input's last timestep; all others are
- * illegal there. */
+/* Load the label output. Labels whose outermost nonterminal is the root are legal only in the last timestep, others only before. */
 static rill_status load_label_output(loader *l)
 {
     parser *p = l->p;

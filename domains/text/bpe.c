@@ -1,11 +1,9 @@
-/* Splits a word into subword tokens: byte pair encoding and unigram.
+/* Splits a word into subword tokens by byte pair encoding (BPE) or unigram.
  *
- * BPE: the rank of a pair is its line number in the merges file. Each round merges all occurrences of the pair of lowest rank, from left to
- * right. A heap orders the word's pairs by rank and position. Symbols form a doubly linked list, each at the index of its first character.
- * A pair in the heap is stale if one of its symbols has been merged: their offsets then differ from the pair's.
+ * BPE: each round merges the pair with the lowest rank (line in the merges file) everywhere. A heap orders pairs by rank and position.
+ * A pair in the heap is stale if its offsets have changed.
  *
- * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the segmentation with the highest sum of token scores. Of equal sums
- * the first wins, as in the tokenizers library. best[i] is the last token of the best segmentation of the first i bytes. */
+ * Unigram (Kudo, Subword regularization, 2018): Viterbi search for the highest sum of token scores, ties to the first. */
 #include "segmenters.h"
 
 #include <stdlib.h>
@@ -32,7 +30,7 @@ typedef struct rill_bpe_pair {
     size_t end;         /* end of the pair when it was pushed, to recognise a stale pair */
 } rill_bpe_pair;
 
-/* --- merges ------------------------------------------------------------------------------------------------------- */
+/* --- merge rules -------------------------------------------------------------------------------------------------- */
 
 /* Check that each line of a merges file is two tokens separated by a space. */
 static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx, const char *name)
@@ -75,7 +73,7 @@ void rill_bpe_clear(rill_bpe *b)
     rill_arena_clear(&b->arena);
 }
 
-/* --- the heap ----------------------------------------------------------------------------------------------------- */
+/* --- heap of merges ----------------------------------------------------------------------------------------------- */
 
 static int comes_first(const rill_bpe_pair *a, const rill_bpe_pair *b)
 {
@@ -105,7 +103,7 @@ static rill_bpe_pair heap_pop(rill_bpe *b)
     return first;
 }
 
-/* --- pairs -------------------------------------------------------------------------------------------------------- */
+/* --- pairs that may merge ----------------------------------------------------------------------------------------- */
 
 /* Pairs that the merges file does not list are not pushed. */
 static rill_status push_known_pair(rill_bpe *b, size_t left)
@@ -128,7 +126,7 @@ static int is_stale(const rill_bpe *b, const rill_bpe_pair *p)
     return l->merged || l->end != p->right_begin || l->next == b->n_symbols || b->symbols[l->next].end != p->end;
 }
 
-/* --- merging ------------------------------------------------------------------------------------------------------ */
+/* --- merging symbols ---------------------------------------------------------------------------------------------- */
 
 static void merge_pair(rill_bpe *b, size_t left)
 {
@@ -163,8 +161,8 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 
 /* --- words of byte pair encoding ---------------------------------------------------------------------------------------------------- */
 
-/* Make one symbol for each character of the word; the mark </w>, if used, is part of the last symbol. Bytes at the start that begin no
- * character, which a normalizer may leave, are a symbol too. */
+/* Make a symbol per character of the word. The mark </w>, if used, is part of the last one. Leading bytes that begin no character are a
+ * symbol too. */
 static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 {
     b->word.ctx = b->key.ctx = b->arena.ctx = b->ctx;
@@ -201,7 +199,7 @@ typedef struct best_cut {
     int32_t id;  /* id of the last token; -1: no segmentation found yet */
 } best_cut;
 
-/* --- unigram: tokens in order ---------------------------------------------------------------------------------------------- */
+/* --- unigram: tokens in sorted order --------------------------------------------------------------------------------------- */
 
 static int compare_tokens(const void *a, const void *b, void *user)
 {

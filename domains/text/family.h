@@ -1,15 +1,13 @@
-/* family.h: tokenizers of transformers' model families (m2m_100, mbart, t5 ...): the table of families, the settings
- * of a directory, and the opened tokenizer. Private to domains/text; others use tokenizer.h.
+/* Tokenizers of transformers' model families (m2m_100, mbart, t5 ...). Private to domains/text; others use tokenizer.h.
  *
- * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids.
- * Stability: internal to rill. */
+ * Sources: transformers' tokenizers, and convert_slow_tokenizer.py for token ids. */
 #pragma once
 
 #include "config_json.h"
 #include "segmenters.h"
 #include "tokenizer.h"
 
-/* --- the table: text_families.c ---------------------------------------------------------------------------------------- */
+/* --- table of model families: text_families.c -------------------------------------------------------------------------- */
 
 /* How a family's tokens get their ids. "SentencePiece tokens" are the tokens of the directory's SentencePiece model. */
 typedef enum rill_numbering {
@@ -41,8 +39,9 @@ typedef enum rill_extra_token {
 /* How the decoder uses the token of the target language. */
 typedef enum rill_target_use {
     RILL_TARGET_UNUSED,
-    RILL_TARGET_FORCED_BOS,    /* it is forced as the first action of the output */
-    RILL_TARGET_DECODER_START, /* it is the first decoder input, in place of decoder_start_token_id */
+    RILL_TARGET_FORCED_BOS, /* the target language token is forced as the output's first token */
+    /* the target language token is the first decoder input, instead of decoder_start_token_id */
+    RILL_TARGET_DECODER_START,
 } rill_target_use;
 
 struct rill_family {
@@ -70,8 +69,7 @@ typedef struct rill_tokenizer_config {
     rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
-/* Read the first three files and, if `tokenizer` is set, tokenizer.json. The caller closes `config`, also after a
- * failure.
+/* Read the first three files, and tokenizer.json if `tokenizer` is set. The caller closes `config`, also after a failure.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_IO · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
                                        int tokenizer);
@@ -80,12 +78,12 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config);
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
 
-/* Add the directory's added tokens, in order of ids, or its additional special tokens, for which no file gives ids.
+/* Add the directory's added tokens, by ascending id, or its additional special tokens, which have no ids in the files.
  *   RILL_OK · as rill_token_set_add() */
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
-/* Add the directory's added tokens to an opened tokenizer's vocabularies; set `added` and `clean_up_spaces`.
+/* Add the directory's added tokens to a tokenizer's vocabularies; set `added` and `clean_up_spaces`.
  *   RILL_OK · as rill_tokenizer_config_open() · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_added_tokens_open(rill_tokenizer *tokenizer, const rill_tokenizer_files *files);
 void rill_added_tokens_close(rill_tokenizer *tokenizer);
@@ -106,33 +104,33 @@ typedef struct rill_family_tokenizer {
     rill_arena arena;
     rill_family family;
     const char *directory;
-    rill_token_set tokens;   /* its vocabulary is the rill_tokenizer's */
+    rill_token_set tokens;   /* token set, over the rill_tokenizer's vocabulary */
     rill_pipeline *pipeline; /* the tokenizer.json or byte-level BPE pipeline that splits text; NULL: none */
     int32_t bos;
     int language_columns;        /* 1: inputs begin with columns for their languages */
-    rill_language *language;     /* [n_languages] in order of ids */
+    rill_language *language;     /* [n_languages] languages by ascending id */
     const char **language_names; /* [n_languages + 1] names, then NULL */
     size_t n_languages;
-    rill_language_pair default_languages; /* for inputs that do not name their languages */
+    rill_language_pair default_languages; /* default languages of inputs that name none */
     int32_t forced_bos;                   /* forced first action of the configuration; -1: none */
 } rill_family_tokenizer;
 
-/* Fill `text` and text->family from the files of files->family; rill_tokenizer_close() also frees what a failure leaves.
- * Source and target share one vocabulary. RILL_OK · as rill_tokenizer_open() */
+/* Open the tokenizer of files->family: fill `text` and text->family. Source and target share a vocabulary. Close `text` also after a
+ * failure. Returns as rill_tokenizer_open(). */
 rill_status rill_family_open(rill_tokenizer *text, const rill_tokenizer_files *files);
-void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
+void rill_family_close(rill_family_tokenizer *self); /* closing NULL does nothing */
 
-/* languages.c: find the language tokens in the vocabulary, and set the default languages.
+/* Find the language tokens in the vocabulary, and set the default languages (languages.c).
  *   RILL_OK · RILL_ERR_OPTION (the message names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, const rill_tokenizer_config *config,
                                 const rill_tokenizer_files *files);
 
-/* Check that inputs can be encoded: languages come from options, or from each input.
+/* Check that languages are set by options or read from inputs.
  *   RILL_OK · RILL_ERR_OPTION (the message names the missing option) */
 rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context *ctx);
 
-/* Set *turn to the input's languages. An input may have language columns (source language, tab, target language, tab, text); *bytes and
- * *length move past them. A missing or empty column means the default language.
+/* Set *turn to the input's languages. An input may have columns (source language, tab, target language, tab, text): *bytes and *length
+ * move to the text. Empty or missing columns mean the defaults.
  *   RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);

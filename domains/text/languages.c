@@ -4,7 +4,7 @@
 
 #include "family.h"
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of languages ------------------------------------------------------------------------------------------- */
 
 /* Returns 1 for two or three lower-case letters, _, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
@@ -78,7 +78,7 @@ static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
     return -1;
 }
 
-/* --- defaults ----------------------------------------------------------------------------------------------------- */
+/* --- default languages -------------------------------------------------------------------------------------------- */
 
 static int reads_source(const rill_family_tokenizer *t)
 {
@@ -91,8 +91,7 @@ static int needs_target(const rill_family_tokenizer *t)
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
-/* Look up a language by name. For an unknown one the error suggests the most similar, and lists some. what: the option or column with
- * the name. */
+/* Look up a language by name. Errors suggest the most similar one. what: the option or column with the name. */
 static rill_status read_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
                                  const char *what, rill_slice word, int32_t *id)
 {
@@ -169,7 +168,7 @@ rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- language columns of an input --------------------------------------------------------------------------------- */
 
 /* Set *out to the trimmed text before the first tab, and move past the tab. Returns 0 without a tab. */
 static int take_column(const char **bytes, size_t *length, rill_slice *out)

@@ -1,10 +1,6 @@
 /* FSMT's and Argos' tokenizer: Moses' punctuation normaliser and tokenizer, then BPE; and Moses' detokenizer.
  *
- * The order of rules matters. Moses' rules that cannot match after an earlier rule are omitted. Deviation: sacremoses replaces dots by
- * DOTMULTI and back, which changes texts with that word. Here the placeholder is a character that texts cannot contain.
- *
- * Detokenizer: the kind of a token says whether a space precedes it, and whether one may follow. Quotes of a kind open and close
- * alternately. */
+ * The order of rules matters. sacremoses replaces dots by the word DOTMULTI; here the placeholder cannot occur in texts. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -56,7 +52,7 @@ static const rill_rewrite_rule other_punctuation[] = {
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
+/* --- rules of tokens ---------------------------------------------------------------------------------------------- */
 
 static const rill_rewrite_rule invisible_rules[] = {{RW_INVISIBLE, U"", 0}};
 static const rill_rewrite_rule space_rules[] = {{RW_WHITE_SPACE RW_RUN, U" ", 0}};
@@ -107,7 +103,7 @@ static const rules language_rules[] = {
     [RILL_MOSES_OTHER] = {other_punctuation, other_apostrophes, COUNT(other_punctuation), COUNT(other_apostrophes)},
 };
 
-/* --- periods ------------------------------------------------------------------------------------------------------ */
+/* --- splitting off periods ---------------------------------------------------------------------------------------- */
 
 static int has_letters_and_period(const char32_t *word, size_t length)
 {
@@ -124,8 +120,7 @@ static int is_lower(char32_t c)
     return c == 0xAA || c == 0xBA || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LL;
 }
 
-/* *out = 0 if the period after word[0 .. length) ends a sentence. `next`: the next word's first character; 0 at the
- * end of the text. */
+/* *out: 0 if the period after word[0 .. length) ends a sentence. next: first character of the next word, or 0. */
 static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
 {
     *out = 1;
@@ -289,7 +284,7 @@ static int is_contraction(const moses_token *t)
     return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);
 }
 
-/* --- quotes ------------------------------------------------------------------------------------------------------- */
+/* --- pairs of quotes ---------------------------------------------------------------------------------------------- */
 
 /* Find or add the state of a quotation mark. The double quotes „ “ ” are one kind. */
 static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **out)
@@ -312,7 +307,7 @@ typedef struct spacing {
     int space_after;  /* a space may follow the token */
 } spacing;
 
-/* In English an apostrophe after s belongs to the word: the Jones' house. */
+/* Spaces around a quote. In English an apostrophe after s belongs to the word: the Jones' house. */
 static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     rill_quote *quote;
@@ -393,7 +388,7 @@ struct rill_moses_bpe {
     int argos;         /* 1: an Argos package's: Moses' default steps, and tokens that end in @@ */
 };
 
-/* --- languages ---------------------------------------------------------------------------------------------------- */
+/* --- languages of a model ----------------------------------------------------------------------------------------- */
 
 static rill_status read_moses_config(void *user, const rill_config *config)
 {

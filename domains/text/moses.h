@@ -1,10 +1,8 @@
-/* moses.h: Moses tokenization, then BPE, and back: for FSMT models (fairseq's of WMT'19) of English, German and
- * Russian, and for packages of Argos Translate.
+/* Moses tokenization, then BPE, and back: for FSMT models (fairseq's of WMT'19) of English, German and Russian, and for Argos Translate.
  *
- * Source: sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string (tests/data/mt/moses). The rules are those of
- * Moses' scripts replace-unicode-punctuation, normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes)
- * and detokenizer. Tokens are escaped (&apos; &quot; &amp; ..) and contain no white space.
- * One thread at a time per object. Stability: internal to rill. */
+ * Source: sacremoses 0.2, as in transformers' FSMTTokenizer: the rules of Moses' scripts replace-unicode-punctuation,
+ * normalize-punctuation, remove-non-printing-char, tokenizer (aggressive dash splits, escapes) and detokenizer.
+ * Threads: one at a time per object. */
 #pragma once
 
 #include <stdint.h>
@@ -16,11 +14,10 @@
 
 /* --- rewrite rules: moses_rewrite.c ------------------------------------------------------------------------------- */
 
-/* Regular-expression substitutions, as in Moses' scripts, on valid UTF-8. A rule has a pattern and a result, both NUL-terminated.
- * A pattern has at most eight elements: characters, or the classes below. RW_RUN after an element means one or more characters, RW_ANY zero
- * or more. Elements are captures, numbered from 0; RW_P0 .. RW_P3 insert them in a result.
- * Matches are found from left to right. The next match may begin with the last `keep` characters of a match; their elements must match
- * single characters. Only RW_ANY backtracks: a rule without it takes linear time. */
+/* Regular-expression substitutions on UTF-8, as in Moses' scripts. A rule has a pattern and a result.
+ * A pattern has at most eight elements: characters or classes, followed by RW_RUN (one or more) or RW_ANY (zero or more) if repeated.
+ * Elements are captures, from 0; RW_P0 .. RW_P3 insert them.
+ * Matches go from left to right. The last `keep` characters of a match may begin the next one. Only RW_ANY backtracks. */
 
 /* Classes, as strings for use in patterns. Their code points are above Unicode's. */
 #define RW_WHITE_SPACE U"\x110001" /* white space, as Python's \s */
@@ -32,8 +29,8 @@
 #define RW_NOT_ALNUM U"\x110007"   /* neither letter nor number */
 #define RW_WORD U"\x110008"        /* letters and decimal digits */
 #define RW_MARK U"\x110009"        /* neither letter nor number nor white space nor one of . ' ` , - */
-#define RW_CLOSER U"\x11000A"      /* one of . ! : ? ; , */
-#define RW_STOP U"\x11000B"        /* one of . , */
+#define RW_CLOSER U"\x11000A"      /* class: one of . ! : ? ; , */
+#define RW_STOP U"\x11000B"        /* class: one of . , */
 #define RW_NO_ANGLE U"\x11000C"    /* every character except < */
 #define RW_NOT_HIDDEN U"\x11000D"  /* every character except RW_HIDDEN_DOT */
 #define RW_INVISIBLE U"\x11000E"   /* category C: control, format, private, not assigned */
@@ -75,14 +72,13 @@ rill_status rill_rewrite(const rill_rewrite_rule *rules, size_t count, rill_char
 /* Returns 1 if the character c is in a class, e.g. RW_LETTER. */
 int rill_char_is(char32_t c, const char32_t *class);
 
-/* Returns the position of the next word at or after *from, and moves *from past it. White space separates words.
- * *length = 0 at the end of the text. */
+/* Returns the position of the next word from *from on, and moves *from past it. *length: 0 at the end. */
 size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length);
 
 /* --- nonbreaking prefixes ----------------------------------------------------------------------------------------- */
 
-/* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина. Files are Moses' nonbreaking_prefix.LANGUAGE,
- * one word per line. # starts a comment. A word with #NUMERIC_ONLY# counts only before a number. */
+/* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина. Files are Moses' nonbreaking_prefix.LANGUAGE: a
+ * word per line, # comments; #NUMERIC_ONLY# words count only before a number. */
 
 typedef enum rill_moses_language {
     RILL_MOSES_EN,
@@ -102,8 +98,7 @@ typedef struct rill_prefixes rill_prefixes;
 /* Set *out to the language named "en", "de" or "ru". Returns 0 for another name; *out is then unchanged. */
 int rill_moses_language_find(const char *name, rill_moses_language *out);
 
-/* Read a directory's nonbreaking_prefix.LANGUAGE, or use a short built-in list if it is absent.
- *   out: the caller closes it; NULL on failure
+/* Read a directory's nonbreaking_prefix.LANGUAGE, or else a short built-in list. *out: closed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language);
@@ -112,7 +107,7 @@ rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const cha
 rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
                                 size_t length);
 
-void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
+void rill_prefixes_close(rill_prefixes *prefixes); /* closing NULL does nothing */
 
 /* The kind of prefix that a word is; the word is given without its final period. */
 rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
@@ -143,8 +138,8 @@ typedef struct rill_moses {
 
 void rill_moses_clear(rill_moses *moses);
 
-/* Normalise valid UTF-8, in lower case if `lower` is set, and call fn with each token.
- *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
+/* Normalise UTF-8, in lower case if `lower`, and call fn with each token.
+ *   RILL_OK · RILL_ERR_MEMORY · the status of fn */
 rill_status rill_moses_split(rill_moses *moses, const char *text, size_t length, int lower, rill_word_fn fn,
                              void *user);
 
@@ -154,23 +149,21 @@ rill_status rill_moses_join(rill_moses *moses, const char *tokens, size_t length
 
 /* --- subword tokens: moses.c -------------------------------------------------------------------------------------- */
 
-/* Source: transformers' tokenization_fsmt.py, except that special tokens such as "</s>" in a text are ordinary text.
- * For Argos, argostranslate/tokenizer.py: Moses' default steps, and subword tokens end in @@ unless they end a word.
+/* Sources: transformers' tokenization_fsmt.py, and argostranslate/tokenizer.py. Here "</s>" in a text is ordinary text.
  * Threads may share a tokenizer, each with its own context. */
 
 typedef struct rill_moses_bpe rill_moses_bpe;
 
-/* Read merges, languages and the directory's nonbreaking prefixes.
- *   codes   subword-nmt's codes of an Argos package, in the directory, with the languages in metadata.json beside
- *           them; NULL: FSMT's merges.txt, and the languages in tokenizer_config.json, else config.json
- *   out: the caller closes it; NULL on failure
+/* Read merges, languages and the directory's nonbreaking prefixes. *out: closed by the caller; NULL on failure.
+ *   codes   subword-nmt's codes of an Argos package, with the languages in metadata.json; NULL: FSMT's merges.txt, with the languages in
+ *           tokenizer_config.json or config.json
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory, const char *codes);
 
-void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
+void rill_moses_bpe_close(rill_moses_bpe *self); /* closing NULL does nothing */
 
-/* Call fn with each subword token of valid UTF-8, in order, by the rules of one language.
- *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
+/* Call fn with each subword token of UTF-8 text, by the rules of one language.
+ *   RILL_OK · RILL_ERR_MEMORY · the status of fn */
 typedef enum rill_side { RILL_SIDE_SOURCE, RILL_SIDE_TARGET } rill_side;
 rill_status rill_moses_bpe_split(const rill_moses_bpe *self, rill_context *ctx, rill_side side, const char *text,
                                  size_t length, rill_word_fn fn, void *user);

@@ -1,14 +1,13 @@
-/* Characters, their classes, and rewrite rules. Classes are those of sacremoses: letters and numbers of the basic plane, where a Chinese
- * character or Hangul syllable is a word.
- * sacremoses uses Unicode 7's property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark belongs to a
- * letter, wrongly for some marks outside Latin, Greek and Cyrillic. */
+/* Character classes of sacremoses, and rewrite rules. A Chinese character or Hangul syllable is a word.
+ * libutf8proc lacks Unicode's property Alphabetic. So the combining class decides whether a mark belongs to a letter, wrongly for some
+ * rare scripts. */
 #include <string.h>
 #include <utf8proc.h>
 
 #include "moses.h"
 #include "segmenters.h"
 
-/* --- characters --------------------------------------------------------------------------------------------------- */
+/* --- decoding characters ------------------------------------------------------------------------------------------ */
 
 static rill_status reserve_chars(rill_chars *chars, size_t more)
 {
@@ -65,7 +64,7 @@ size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length)
     return begin;
 }
 
-/* --- classes ------------------------------------------------------------------------------------------------------ */
+/* --- classes of characters ---------------------------------------------------------------------------------------- */
 
 static int in_range(char32_t c, char32_t low, char32_t high)
 {
@@ -101,8 +100,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Returns 1 for marks that belong to a letter: vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and nuktas (7).
- * Accents have higher classes. Variation selectors and joiners (class 0) are excluded. */
+/* Returns 1 for marks that belong to a letter: vowel signs and points (combining classes 0, 10 to 199), viramas (9), nuktas (7); not
+ * variation selectors and joiners. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
@@ -246,7 +245,7 @@ static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, siz
     return 0;
 }
 
-/* --- rewriting ---------------------------------------------------------------------------------------------------- */
+/* --- applying rules ----------------------------------------------------------------------------------------------- */
 
 static rill_status put_result(const rill_chars *text, const char32_t *result, const rule_hit *m, rill_chars *out)
 {

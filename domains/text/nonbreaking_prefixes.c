@@ -15,8 +15,7 @@ struct rill_prefixes {
 
 /* --- built-in lists ----------------------------------------------------------------------------------------------- */
 
-/* German ordinals are numbers of one or two digits with a period. Abbreviations with a period inside, and those
- * before a lower-case word, need no entry. */
+/* Not listed: German ordinals (one or two digits), abbreviations with a period inside, and those before a lower-case word. */
 static const rill_embedded_file builtin_prefixes[] = {
 #include "nonbreaking_prefixes.h"
 };
@@ -30,7 +29,7 @@ int rill_moses_language_find(const char *name, rill_moses_language *out)
     return i >= 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading the list --------------------------------------------------------------------------------------------- */
 
 static rill_slice trim_spaces(rill_slice s)
 {

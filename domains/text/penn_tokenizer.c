@@ -1,13 +1,12 @@
-/* Penn Treebank tokenizer. A chunk, the text between two spaces, has leading punctuation, a core and trailing
- * punctuation. The core is split at dashes, its parts at contractions.
+/* Penn Treebank tokenizer. Text between two spaces has leading punctuation, a core and trailing punctuation.
  *
- * Invariant: every non-space byte is part of exactly one word. Exceptions: quotes may be respelled, the ellipsis
- * becomes "...", and a full stop that ends both an abbreviation and the text is doubled. */
+ * The core is split at dashes, then at contractions. Invariant: every non-space byte is in exactly one word. Only quotes, ellipses and a
+ * doubled last full stop are respelled. */
 #include <string.h>
 
 #include "penn_tokenizer.h"
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- words of a sentence ------------------------------------------------------------------------------------------ */
 
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
@@ -184,8 +183,8 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Returns 1 if the word keeps its full stop. Abbreviations do, words before a lower-case word, and a number that starts the text (a list
- * item). A single letter that ends the text is no initial ("vitamin C."). */
+/* Returns 1 if the word keeps its full stop: abbreviations, words before a lower-case word, a number that starts the text. A single letter
+ * that ends the text does not ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
@@ -230,7 +229,7 @@ static rill_status put_contracted(penn_tokenizer *t, rill_slice s)
     return put_word(t, slice_tail(s, cut));
 }
 
-/* --- the core ----------------------------------------------------------------------------------------------------- */
+/* --- core of a chunk ---------------------------------------------------------------------------------------------- */
 
 static const char *const dashes[] = {"---", "--", "\xE2\x80\x94", "\xE2\x80\x93", "...", "\xE2\x80\xA6"};
 
@@ -294,7 +293,7 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
         (rill_is_digit(s.data[*length]) || s.data[*length] == '.'))
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, quotes, starts_with)) > 0) {
-        /* if the chunk is only a quote, it closes an open quote */
+        /* a chunk that is only a quote closes an open one */
         const int closes = s.length == 1 && t->in_quotes;
         t->in_quotes = !closes;
         return put_quote(t, slice_head(s, *length), closes ? "''" : "``");
@@ -357,7 +356,7 @@ static rill_status put_trailing(penn_tokenizer *t, rill_slice s)
     return RILL_OK;
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------- */
+/* --- chunks between spaces ---------------------------------------------------------------------------------------- */
 
 /* Treebanks write the full stop twice if it ends an abbreviation and the text, but not before another mark: "in the
  * U.S.?". */

@@ -1,17 +1,15 @@
-/* penn_tokenizer.h: words of a sentence with part-of-speech tags, and Penn Treebank tokenization.
+/* Words of a sentence with part-of-speech tags, and Penn Treebank tokenization.
  *
- * Rules (docs/parsing.md): quotes become `` and '', brackets -LRB- etc.; contractions, possessives and punctuation
- * are split off; an abbreviation keeps its period. Treebanks differ in whether hyphenated words are split and
- * whether quotes stay as typed. The caller takes both from a model's vocabularies.
- * Stability: internal to rill. */
+ * Rules (docs/parsing.md): quotes become `` and '', brackets -LRB- etc.; contractions, possessives and punctuation are split off;
+ * abbreviations keep their period. Treebanks differ in hyphenated words and quotes; the caller decides by the model's vocabularies. */
 #pragma once
 
 #include "tree.h"
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- words of a sentence ------------------------------------------------------------------------------------------ */
 
-/* Words are spelled as in a tree. Zero-initialise a rill_sentence and set bytes.ctx; add words;
- * rill_sentence_clear(). To reuse the memory for another sentence, set words = 0 and empty `bytes`. */
+/* A sentence's words, spelled as in a tree. Zero-initialise, set bytes.ctx; rill_sentence_clear(). For another sentence set words = 0 and
+ * empty `bytes`. */
 
 enum { RILL_NO_TAG = -1 };
 
@@ -39,7 +37,6 @@ enum {
     RILL_PENN_QUOTES = 2,  /* quotes and apostrophes stay as they are */
 };
 
-/* Append the words of the text, which must be UTF-8, to the sentence, without tags.
- *   style  a sum of RILL_PENN_HYPHENS and RILL_PENN_QUOTES
+/* Append the words of a UTF-8 text, without tags. style: sum of RILL_PENN_HYPHENS and RILL_PENN_QUOTES.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_penn_split(rill_sentence *out, const char *text, size_t length, int style);

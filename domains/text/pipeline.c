@@ -1,8 +1,6 @@
 /* Runs the pipeline of a tokenizer.json: text to subword tokens, and back.
  *
- * Words of byte-level BPE are GPT-2's (Radford et al., Language models are unsupervised multitask learners, 2019), by its published
- * regular expression. A word is a contraction, letters, digits or other signs after an optional space, or white space. The last space of
- * a run starts the next word. */
+ * Byte-level BPE splits words as GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019). */
 #include "segmenters.h"
 
 #include <stdio.h>
@@ -53,8 +51,7 @@ static size_t trie_offset(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-/* Length in bytes of the longest match at the start of the text; 0: none. *value = offset of its replacement in
- * t->texts. */
+/* Bytes of the longest match at the start of the text; 0: none. *value: offset of the replacement in t->texts. */
 static size_t longest_match(const rill_normalizer *t, const char *text, size_t length, uint32_t *value)
 {
     size_t node = trie_offset(t->unit[0]), best = 0;
@@ -88,7 +85,7 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
     return RILL_OK;
 }
 
-/* --- other kinds -------------------------------------------------------------------------------------------------- */
+/* --- other normalizers -------------------------------------------------------------------------------------------- */
 
 static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, const normalized_text *out)
 {
@@ -155,7 +152,7 @@ static rill_status normalize(const rill_pipeline *p, const char *text, size_t le
     return RILL_OK;
 }
 
-/* --- byte level: letters ------------------------------------------------------------------------------------------------------ */
+/* --- byte level: letters for bytes -------------------------------------------------------------------------------------------- */
 
 /* GPT-2 writes a printable Latin-1 byte as that character, other bytes as U+0100, U+0101 ... */
 static int is_printable_byte(unsigned byte)
@@ -254,10 +251,9 @@ size_t rill_byte_word(const char *text, size_t length)
     return class_run_end(text, length, from, kind, &last);
 }
 
-/* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
+/* --- byte level: repair of UTF-8 ---------------------------------------------------------------------------------------------- */
 
-/* Number of bytes, at least 1, that one U+FFFD replaces: the start of a well-formed character whose rest is missing. From the third byte
- * on, any continuation byte completes it. */
+/* Number of bytes, at least 1, that one U+FFFD replaces: a truncated character. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     for (size_t n = length < 3 ? length : 3; n > 1; n--) {
@@ -378,11 +374,11 @@ static rill_status split_word(splitter *s, const char *word, size_t length)
     return flush_unknown(s);
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- splitting into words ----------------------------------------------------------------------------------------- */
 
 static rill_status prepend(rill_text *text, rill_slice what)
 {
-    TRY(rill_text_append(text, what.data, what.length)); /* reserves memory */
+    TRY(rill_text_append(text, what.data, what.length)); /* the append reserves memory; the bytes are moved below */
     memmove(text->data + what.length, text->data, text->length - what.length);
     memcpy(text->data, what.data, what.length);
     return RILL_OK;
@@ -440,7 +436,7 @@ static rill_status split_at_white_space(splitter *s)
     return RILL_OK;
 }
 
-/* --- texts -------------------------------------------------------------------------------------------------------- */
+/* --- tokenizing and joining texts --------------------------------------------------------------------------------- */
 
 static rill_status split_normalized(splitter *s, const char *text, size_t length)
 {

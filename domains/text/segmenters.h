@@ -1,7 +1,5 @@
-/* segmenters.h: splits texts into subword tokens: SentencePiece, BPE, tokenizer.json's pipelines, and added tokens,
- * which are recognised verbatim. Private to domains/text; others use tokenizer.h.
- *
- * Stability: internal to rill. */
+/* Splits texts into subword tokens: SentencePiece, BPE, tokenizer.json's pipelines; and recognises added tokens. Private to domains/text;
+ * others use tokenizer.h. */
 #pragma once
 
 #include <jansson.h>
@@ -14,22 +12,21 @@ RILL_C_BEGIN
 
 /* --- SentencePiece: spm.cc ---------------------------------------------------------------------------------------- */
 
-/* Only spm.cc uses libsentencepiece, which is C++; no exception leaves it. The library allocates its own memory; the context records
- * errors. Threads may share an open model: a processor is thread-safe (google/sentencepiece, issue 207). */
+/* SentencePiece. Only spm.cc uses libsentencepiece (C++); no exception leaves it. It allocates its own memory. Threads may share a model
+ * (google/sentencepiece, issue 207). */
 
 typedef struct rill_spm rill_spm;
 
 /* Load the model file at `path`. RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path);
 
-void rill_spm_close(rill_spm *spm); /* NULL is allowed */
+void rill_spm_close(rill_spm *spm); /* closing NULL does nothing */
 
 /* The number of tokens. */
 int32_t rill_spm_count(const rill_spm *spm);
 const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
 
-/* Split a text into subword tokens, and call fn with each in order. RILL_OK · RILL_ERR_INPUT (the library failed) · the
- * status that fn returned */
+/* Split a text into subword tokens, and call fn with each. RILL_OK · RILL_ERR_INPUT (the library failed) · the status of fn */
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                             void *user);
 
@@ -40,12 +37,10 @@ rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *pi
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
-/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). FSMT's merges.txt has a pair per
- * line, in merge order. Subword tokens at the end of a word end in </w>, unless words are unmarked, as in GPT-2. Threads may share
- * merges. */
+/* BPE of Sennrich, Haddow and Birch (Neural machine translation of rare words with subword units, 2016). merges.txt has a pair per line.
+ * A word's last token ends in </w>, except in GPT-2's form. Threads may share merges. */
 
-/* Read merges.txt at `path`, without the line that states a version.
- *   out: the caller closes it; NULL on failure
+/* Read merges.txt at `path`. *out: closed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path);
 
@@ -67,16 +62,16 @@ typedef struct rill_bpe {
 
 void rill_bpe_clear(rill_bpe *bpe);
 
-/* Call fn with the subword tokens of a word, in order. The word is valid UTF-8, not empty. Time is O(n log n).
- *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
+/* Call fn with the subword tokens of a word, which is valid UTF-8, not empty. Time: O(n log n).
+ *   RILL_OK · RILL_ERR_MEMORY · the status of fn */
 rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_word_fn fn, void *user);
 
 /* --- added tokens: token_set.c ------------------------------------------------------------------------------------ */
 
-/* Base tokens are the subword tokens of a Hugging Face directory; a rule of the model family gives their ids. Added
- * tokens, from other files, are languages, sentinels and masks, recognised verbatim wherever they occur in a text.
- * Order of use: set the first four members, and fill the vocabulary with base tokens; rill_token_set_end_base();
- * rill_token_set_add(); rill_token_set_finish(); at last rill_token_set_clear(). Threads may share a finished set. */
+/* Tokens of a Hugging Face directory: base tokens are subword tokens, with ids by the model family's rule; added tokens (languages,
+ * sentinels, masks) are recognised verbatim anywhere in a text.
+ * Order of use: set the first four members, fill the vocabulary with base tokens, rill_token_set_end_base(), rill_token_set_add(),
+ * rill_token_set_finish(), rill_token_set_clear(). Threads may share a finished set. */
 
 enum {
     RILL_TOKEN_SPECIAL = 1,     /* omitted from output text */
@@ -99,7 +94,8 @@ typedef struct rill_token_set {
     const char *name;            /* file name, for error messages */
     rill_vocabulary *vocabulary; /* base tokens and added tokens; the caller's */
     int32_t limit;               /* maximum number of tokens: the model's vocabulary size */
-    rill_added_token *added;     /* [n_added]; after rill_token_set_finish() by first byte, longest first */
+    /* [n_added] added tokens; after rill_token_set_finish() ordered by first byte, longest first */
+    rill_added_token *added;
     size_t n_added;
     /* M2M100 allows an added token with the id of another token, and up to `max_gap` unused ids before an id. */
     int may_share_ids;
@@ -113,9 +109,8 @@ typedef struct rill_token_set {
 /* Check the base tokens. RILL_OK · RILL_ERR_FORMAT (none, too many, an empty one) */
 rill_status rill_token_set_end_base(const rill_token_set *tokens);
 
-/* Add an added token. A base token keeps its id. Another token gets the next free id, to which `id` must be equal unless it is negative, or
- * may_share_ids or max_gap allows another. Adding a token again merges the flags. Tokens beyond `limit` are ignored: directories may list
- * more tokens than the model has.
+/* Add an added token. A base token keeps its id; another one gets the next id, which must equal `id` if that is >= 0 (see may_share_ids,
+ * max_gap). Flags of repeated additions are merged. Tokens beyond `limit` are ignored, since directories may list more than the model has.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
 rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
 
@@ -137,10 +132,9 @@ static inline void rill_token_set_clear(rill_token_set *tokens)
 /* The flags of an added token of a finished set; -1 if the id is not that of an added token. */
 int rill_token_set_flags(const rill_token_set *tokens, int32_t id);
 
-/* Split a text at added tokens, from left to right, the longest match first. Calls `token` with each added token,
- * and `part` with the text between them.
- *   without   flags: added tokens with any of them are text
- *   RILL_OK · the status that a function returned */
+/* Split a text at added tokens, the longest match first. Calls `token` with each, and `part` with the text between.
+ *   without: tokens with any of these flags are text
+ *   RILL_OK · the status of a callback */
 typedef rill_status (*rill_added_fn)(void *user, const rill_added_token *token);
 rill_status rill_token_set_split(const rill_token_set *tokens, int without, const char *text, size_t length,
                                  rill_word_fn part, rill_added_fn token, void *user);
@@ -149,24 +143,25 @@ rill_status rill_token_set_split(const rill_token_set *tokens, int without, cons
 
 /* Tokenizers of the library `tokenizers`, read from tokenizer.json.
  *
- * A pipeline has normalizers for the text, a pre-tokenizer into words, and a model (unigram or BPE) that splits words into subword tokens.
- * Output is the tokens' text; a run of unknown characters is one token. The caller splits texts at added tokens first, and maps tokens to
- * ids afterwards. Unsupported settings are errors that name the key.
+ * A pipeline has normalizers, a pre-tokenizer that makes words, and a model (unigram or BPE) that makes subword tokens.
+ * Unsupported settings are errors. Threads may share a pipeline.
  *
- * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not whole grapheme clusters. Added tokens with
- * `normalized` match the original text. Threads may share a pipeline. */
+ * Deviations: a precompiled normalizer replaces the longest match, as in SentencePiece, not grapheme clusters. Added tokens with
+ * `normalized` match the original text. */
 
 typedef struct rill_pipeline rill_pipeline;
 
-/* Build a pipeline from a JSON document, and add its vocabulary and added tokens to `tokens`. The document may be
- * freed afterwards.
- *   name   the file's name in errors; must outlive the pipeline
+/* Build a pipeline from a JSON document (which may be freed afterwards), adding its vocabulary and added tokens to `tokens`.
+ *   name: the file's name in errors; must outlive the pipeline
  *   RILL_OK · RILL_ERR_FORMAT (the message names the key) · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens);
 
-/* Build GPT-2's byte-level BPE with merges.txt at `path`. The caller reads vocab.json.
- *   prefix   1: prepend a space, unless the text starts with one
+/* Add the document's added tokens only. RILL_OK · as rill_pipeline_open() */
+rill_status rill_pipeline_add_tokens(rill_context *ctx, const char *name, const json_t *document,
+                                     rill_token_set *tokens);
+
+/* Build GPT-2's byte-level BPE with merges.txt at `path`. The caller reads vocab.json. prefix: 1: prepend a space if none.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix);
 
@@ -176,22 +171,22 @@ rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx);
 /* Write the name of a byte's token, such as <0x2A>, and a NUL. Returns its length. */
 size_t rill_byte_token(unsigned char byte, char out[8]);
 
-void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
+void rill_pipeline_close(rill_pipeline *self); /* closing NULL does nothing */
 
 /* Set the vocabulary before splitting the first text. It must outlive the pipeline. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabulary *vocabulary);
 
-/* Call fn with each subword token of valid UTF-8 without added tokens. `first`: the text starts the input.
- *   RILL_OK · RILL_ERR_INPUT (the normalizers make too long a text) · RILL_ERR_MEMORY · the status that fn returned */
+/* Call fn with each subword token of UTF-8 text without added tokens. first: the text starts the input.
+ *   RILL_OK · RILL_ERR_INPUT (too long after normalising) · RILL_ERR_MEMORY · the status of fn */
 rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, int first, const char *text,
                                 size_t length, rill_word_fn fn, void *user);
 
-/* Append the text of n subword tokens, as valid UTF-8: invalid bytes become U+FFFD; a pipeline of bytes omits them. RILL_OK ·
+/* Append the text of n subword tokens, as UTF-8. Invalid bytes become U+FFFD, or are omitted by a pipeline of bytes. RILL_OK ·
  * RILL_ERR_MEMORY */
 rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
                                rill_text *out);
 
-/* One normalizer. */
+/* A step of a tokenizer.json's text normalization. */
 typedef enum rill_normalizer_kind {
     RILL_NORMALIZER_CHARSMAP, /* replace by SentencePiece's precompiled character map */
     RILL_NORMALIZER_STRIP,    /* trim spaces */

@@ -8,7 +8,7 @@
 
 #include "utf8.h"
 
-/* --- characters --------------------------------------------------------------------------------------------------- */
+/* --- classes of characters ---------------------------------------------------------------------------------------- */
 
 /* Values of Unicode's property Sentence_Break, as far as the rules distinguish them. */
 typedef enum sentence_break {
@@ -83,7 +83,7 @@ static int is_space(int32_t c)
     return k == SPACE || k == SEPARATOR;
 }
 
-/* From a sentence without letters and digits a translation model would invent text. */
+/* Returns 1 if the text has a letter or digit; from other texts translation models invent output. */
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
@@ -111,8 +111,7 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop rarely ends a sentence. "etc" is not among them. A sentence cut in two harms a translation
- * more than two sentences together. */
+/* Words whose full stop rarely ends a sentence; not "etc". Splitting a sentence harms a translation more than joining two. */
 static const char abbreviations[] =
     "Abb Abs al Art Aufl bzw ca Capt cf Col Dipl Dr Drs e.g evtl Fig fig Fr geb Gen ggf Gov Hr Hrn i.e "
     "inkl Kap Lt max min Mio Mlle Mme Mr Mrd Mrs Ms No Nr pp Prof Rep Rev Sen Sgt sog Sr St Str Tel Univ "
@@ -124,8 +123,7 @@ static int is_opening(int32_t c)
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
 }
 
-/* Returns 1 if the full stop before `end` belongs to an abbreviation, a letter ("z. B.") or a day of a month ("3.
- * Mai"). */
+/* Returns 1 if the full stop before `end` belongs to an abbreviation, a letter ("z. B.") or an ordinal ("3. Mai"). */
 static int is_abbreviated(const char *text, size_t begin, size_t end)
 {
     int32_t c = ' ';
@@ -142,7 +140,7 @@ static int is_abbreviated(const char *text, size_t begin, size_t end)
     return rill_word_index((rill_slice){text + word, length}, abbreviations) >= 0;
 }
 
-/* --- boundaries --------------------------------------------------------------------------------------------------- */
+/* --- rules of boundaries ------------------------------------------------------------------------------------------ */
 
 typedef struct sentence_reader {
     const char *text;
@@ -187,12 +185,14 @@ static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sente
 {
     const sentence_break next_kind = peek_char(r, *pos);
     if (stop == FULL_STOP && next_kind == DIGIT) return 0; /* rule SB6 of Unicode Annex 29 */
-    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER) return 0; /* rule SB7 */
+    if (stop == FULL_STOP && (prev == UPPER || prev == LOWER) && next_kind == UPPER)
+        return 0; /* rule SB7 of Unicode Annex 29 */
     skip_kind(r, pos, CLOSE);
     skip_kind(r, pos, SPACE);
     if (stop == FULL_STOP && lower_case_follows(r, *pos)) return 0;
     const sentence_break then = peek_char(r, *pos);
-    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP)) return 0; /* rule SB8a */
+    if (*pos < r->length && (then == CONTINUE || then == FULL_STOP || then == STOP))
+        return 0; /* rule SB8a of Unicode Annex 29 */
     if (*pos < r->length && then == SEPARATOR) read_char(r, pos);
     return 1;
 }

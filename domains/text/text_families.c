@@ -19,7 +19,7 @@ rill_slice rill_family_languages(const rill_family *family)
     return (rill_slice){"", 0};
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of model families -------------------------------------------------------------------------------------- */
 
 static const char SPM_BPE[] = "sentencepiece.bpe.model";
 
@@ -57,7 +57,7 @@ static const rill_family family_table[] = {
 };
 enum { N_FAMILIES = sizeof family_table / sizeof *family_table };
 
-/* --- choosing a row ----------------------------------------------------------------------------------------------- */
+/* --- choosing a family -------------------------------------------------------------------------------------------- */
 
 /* The first row of this model_type and of this tokenizer, each unless it is NULL; NULL: there is none. */
 static const rill_family *find_family_row(const char *model_type, const char *tokenizer)
@@ -80,8 +80,8 @@ typedef struct class_reader {
     const char *file; /* the file that names it; NULL: none */
 } class_reader;
 
-/* Store the file's tokenizer class, unless one is stored: without "Fast", and with one name for classes that read the same files.
- * Generic classes are ignored: they identify no family. */
+/* Store the tokenizer class, unless one is stored: without "Fast", one name for classes that read the same files. Generic classes are
+ * ignored. */
 static void keep_class(class_reader *r, const char *name, const char *file)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};

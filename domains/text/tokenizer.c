@@ -1,7 +1,7 @@
 /* A translation model's tokenizer: vocabularies, language tags, and a segmenter (SentencePiece, Moses with BPE, or a model family's).
  *
- * Source: transformers' tokenization_marian.py. Deviations: a language tag outside the vocabulary is an error if the vocabulary has
- * tags, else plain text; transformers makes it <unk>. A tag ends at the first "<<", in transformers at the last. */
+ * Source: transformers' tokenization_marian.py. Deviation: an unknown language tag is an error, or text if the vocabulary has no tags; not
+ * <unk>. A tag ends at the first "<<", not at the last. */
 #include "family.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static const char UNKNOWN[] = "<unk>";
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a tokenizer ------------------------------------------------------------------------------------------ */
 
 /* Add <unk> to a vocabulary without it, unless the vocabulary then has more than `limit` tokens. */
 static rill_status add_unknown(rill_vocabulary *v, int32_t limit)
@@ -68,7 +68,7 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
                      files->source, name, what);
 }
 
-/* With separate vocabularies, inputs take eos from the source vocabulary. */
+/* Find the special tokens. With separate vocabularies, inputs take eos from the source vocabulary. */
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;
@@ -304,8 +304,8 @@ static rill_status join_with_spaces(size_t n, const char *const *piece, const si
     return RILL_OK;
 }
 
-/* SentencePiece leaves word-boundary marks in tokens outside its model, and byte tokens such as <0x0A> yield line breaks. Both become
- * spaces, because an output is one line. */
+/* SentencePiece leaves word-boundary marks in foreign tokens, and byte tokens such as <0x0A> yield line breaks. Both become spaces,
+ * because an output is one line. */
 static void tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";
@@ -393,7 +393,7 @@ rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32
     return join_tokens(t, used, piece, length, out);
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- task and languages ------------------------------------------------------------------------------------------- */
 
 int rill_tokenizer_is_translation(const rill_tokenizer *t, const char *bytes, size_t length, size_t *head)
 {

@@ -1,10 +1,7 @@
-/* tokenizer.h: encodes text to token ids and decodes ids to text.
+/* Encodes text to token ids, and decodes ids to text.
  *
- * A model's architecture names the vocabulary files and the segmenter: SentencePiece, or Moses tokenization with BPE (moses.h). The
- * segmenter splits text; the vocabulary gives the tokens' ids, or that of <unk>, as in transformers. With SentencePiece, a first word
- * >>xx<< is one token, the target language of a multilingual model. Model families such as mbart and t5 have their own rules
- * (text_families.c). Threads may share a tokenizer, each with its own context.
- * Stability: internal to rill. */
+ * A segmenter (SentencePiece, Moses with BPE, or a model family's) splits text into tokens; the vocabulary has their ids.
+ * With SentencePiece, a first word >>xx<< is the target language. Threads may share a tokenizer, each with its own context. */
 #pragma once
 
 #include "utf8.h"
@@ -26,13 +23,12 @@ typedef struct rill_tokenizer_files {
     int target_optional;         /* 1: if `target` is NULL or absent, both sides use the vocabulary `source` */
     int32_t source_vocab_size, target_vocab_size; /* maximum sizes of the vocabularies */
     const char *target_vocab_key; /* key in config.json of the target vocabulary's maximum size, or NULL */
-    /* Target id of eos. It also ends inputs, unless source_eos is set or the vocabularies are separate: inputs then
-     * end in source_eos, by default </s>. */
+    /* target id of eos. It also ends inputs, except with source_eos or separate vocabularies: then source_eos does, by default </s> */
     int32_t eos;
     /* The source tokens before and after an input. source_bos NULL: no token before it; source_eos NULL: see `eos`. */
     const char *source_bos, *source_eos;
     int no_source_eos; /* 1: eos is not appended to tokenized inputs */
-    int no_text_eos;   /* 1: nor to texts; not for families */
+    int no_text_eos;   /* 1: eos is not appended to texts either; unused for model families */
     /* 1: outputs begin with a language token, and the text of that token is the language's name. */
     int language_is_token;
     /* SENTENCEPIECE: the model of the source, or of both sides if target_spm is NULL; spm NULL: source.spm and target.spm. */
@@ -45,7 +41,7 @@ typedef struct rill_tokenizer_files {
     /* Not FAMILY, 1: the directory's optional tokenizer_config.json, special_tokens_map.json and added_tokens.json
      * add tokens to the vocabularies. */
     int has_added_tokens;
-    /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
+    /* from the configuration: first decoder input, and forced first token; -1: unset */
     int32_t decoder_start, forced_bos;
     /* values of the options source-lang and target-lang; NULL: not set */
     const char *source_language, *target_language;
@@ -70,8 +66,8 @@ typedef struct rill_tokenizer {
     int clean_up_spaces;          /* 1: remove spaces before punctuation from outputs */
     /* SentencePiece's segmenters of source and target texts; NULL: none */
     struct rill_spm *source_spm, *target_spm;
-    struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
-    struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
+    struct rill_moses_bpe *bpe;           /* Moses with BPE; NULL for other kinds */
+    struct rill_family_tokenizer *family; /* tokenizer of a model family; NULL for other kinds */
 } rill_tokenizer;
 
 /* How the output of an input starts. */
@@ -84,61 +80,55 @@ typedef struct rill_output_prefix {
 typedef struct rill_ids {
     rill_context *ctx;
     int32_t **ids;           /* the array, reallocated as needed */
-    size_t *capacity, n_ids; /* its capacity and length, in ids */
+    size_t *capacity, n_ids; /* capacity and length of the array, in ids */
 } rill_ids;
 
-/* Read the vocabularies, and the files of files->kind.
- *   out: the caller closes it; NULL on failure
+/* Read the vocabularies, and the files of files->kind. *out: closed by the caller; NULL on failure.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 
-void rill_tokenizer_close(rill_tokenizer *text); /* NULL is allowed */
+void rill_tokenizer_close(rill_tokenizer *text); /* closing NULL does nothing */
 
-/* Append an input's token ids, with its special tokens; nothing for an empty input. Set *opening to how its outputs
- * start. Allocates from out->ctx, which records errors.
- *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language unknown to the model) · RILL_ERR_MEMORY */
+/* Append an input's token ids with special tokens; nothing for an empty input. Set *opening to how its outputs start. Uses out->ctx for
+ * memory and errors.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, unknown language) · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_encode(const rill_tokenizer *text, const char *bytes, size_t length, rill_ids *out,
                                   rill_output_prefix *opening);
 
-/* Set *opening from the input's language columns or, if bytes is NULL, from the default languages.
- *   RILL_OK · RILL_ERR_INPUT (recorded in ctx: a language unknown to the model, or missing) */
+/* Set *opening from the input's language columns, or, if bytes is NULL, from the default languages.
+ *   RILL_OK · RILL_ERR_INPUT (recorded in ctx: unknown or missing language) */
 rill_status rill_tokenizer_output_prefix(const rill_tokenizer *text, rill_context *ctx, const char *bytes,
                                          size_t length, rill_output_prefix *opening);
 
-/* Check that a multilingual model has languages for inputs, from options or from columns. Without them it can only
- * decode.
+/* Check that a multilingual model has languages for inputs, from options or columns. Without them it can only decode.
  *   RILL_OK · RILL_ERR_OPTION (recorded in ctx; the message names the missing option) */
 rill_status rill_tokenizer_check_languages(const rill_tokenizer *text, rill_context *ctx);
 
-/* Append the text of n actions. Special tokens, among them <unk> and languages, are in tokenized output only.
- * Allocates from out->ctx, which records errors.
+/* Append the text of n tokens. Special tokens (<unk> and languages too) appear in tokenized output only. Uses out->ctx for memory and
+ * errors.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece failed) */
 rill_status rill_tokenizer_decode(const rill_tokenizer *text, size_t n, const int32_t *action, rill_text *out);
 
-/* Call fn with each subword token of a target text, in order; the vocabulary may lack it. Allocates from `ctx`,
- * which records errors.
- *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · the status that fn returned */
+/* Call fn with each subword token of a target text, in the vocabulary or not. Uses `ctx` for memory and errors.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · the status of fn */
 rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, const char *bytes, size_t length,
                                  rill_word_fn fn, void *user);
 
 /* Returns 1 for a text to translate, which may be split into sentences; 0 for another input; -1 if the model does not translate
  * (summarisation, tokenized inputs).
- *   *head: length in bytes of a leading language tag, language columns or T5 task prefix; the caller repeats it before each sentence. */
+ *   *head: bytes of a language tag, language columns or T5 task prefix, to repeat before each sentence */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
 
 /* --- families: text_families.c ------------------------------------------------------------------------------------ */
 
-/* The families are transformers' sequence-to-sequence models, by config.json's model_type: m2m_100 (M2M100, NLLB,
- * SMaLL-100), mbart (mBART-25, mBART-50), bart, pegasus, mt5, umt5, and t5 (also with another vocabulary:
- * MADLAD-400). A directory's files decide the variant and the token ids. */
+/* Families: transformers' sequence-to-sequence models, by config.json's model_type: m2m_100 (M2M100, NLLB, SMaLL-100), mbart (mBART-25,
+ * mBART-50), bart, pegasus, mt5, umt5, t5 (also MADLAD-400). The directory's files decide the variant and token ids. */
 
 /* Returns 1 if a family has this model_type. */
 int rill_family_exists(const char *model_type);
 
-/* Fill *out with the family and its files in the directory, not with vocabulary sizes and special tokens. *out
- * points into static memory and `directory`.
- *   model_type   config.json's. NULL: by the tokenizer of tokenizer_config.json; *out is unchanged if no family has it
- *   RILL_OK · RILL_ERR_FORMAT (tokenizer_config.json is wrong, or names an unsupported tokenizer) · RILL_ERR_IO ·
- *   RILL_ERR_MEMORY */
+/* Fill *out with the family and its files, without vocabulary sizes and special tokens. *out points into static memory and `directory`.
+ *   model_type   config.json's; NULL: by the tokenizer of tokenizer_config.json; *out is unchanged if no family has it
+ *   RILL_OK · RILL_ERR_FORMAT (tokenizer_config.json is wrong, or names an unsupported tokenizer) · RILL_ERR_IO · RILL_ERR_MEMORY */
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
                               rill_tokenizer_files *out);

@@ -1,8 +1,5 @@
-/* Reads tokens' names, ids and flags from tokenizer_config.json, special_tokens_map.json and added_tokens.json. Adds
- * added tokens to Marian and FSMT vocabularies.
- *
- * Of several files with a key, the first in this order counts. jansson has checked that strings are UTF-8 without
- * NULs. */
+/* Reads tokens' names, ids and flags from tokenizer_config.json, special_tokens_map.json and added_tokens.json: the first file with a key
+ * counts. Adds added tokens to Marian and FSMT vocabularies. */
 #include "family.h"
 
 #include <stdlib.h>
@@ -11,7 +8,7 @@
 #include "config_json.h"
 #include "rill/file.h"
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- configuration files ------------------------------------------------------------------------------------------ */
 
 static rill_status open_one(const rill_tokenizer_config *config, const char *file, rill_config **out)
 {
@@ -40,7 +37,7 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config)
     *config = (rill_tokenizer_config){0};
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------- */
+/* --- values of the configuration ---------------------------------------------------------------------------------- */
 
 /* The string of a token, which is a JSON string or an object's "content"; NULL for another value. */
 static const char *token_content(const json_t *value)
@@ -158,10 +155,8 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
 
 /* --- Marian and FSMT ---------------------------------------------------------------------------------------------- */
 
-/* Source: transformers' tokenization_python.py. Texts are split at added and special tokens first, then into subword
- * tokens.
- * Source and target share the ids of added tokens. A separate target vocabulary gets the same ids, or the directory
- * is an error. */
+/* Source: transformers' tokenization_python.py. Texts are split at added and special tokens first. Source and target must give added
+ * tokens equal ids. */
 
 /* Add the special tokens of the tokenizer class, if the vocabulary has them. Only FSMT has <s>. */
 static rill_status add_specials(const rill_tokenizer_config *config, int has_begin, rill_token_set *tokens)

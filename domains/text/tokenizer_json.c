@@ -1,13 +1,11 @@
-/* Reads tokenizer.json.
- *
- * Source: the tokenizers library, including its older forms (no "type", merges as strings). An unsupported type is
- * an error that names it. */
+/* Reads tokenizer.json. Source: the tokenizers library, with its older forms (no "type", merges as strings). An unsupported type is an
+ * error. */
 #include "segmenters.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- checking keys ------------------------------------------------------------------------------------------------ */
 
 typedef struct tokenizer_json_reader {
     rill_pipeline *p;
@@ -157,7 +155,7 @@ static rill_status read_normalizer(tokenizer_json_reader *r, const json_t *part)
     return RILL_OK;
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- splitting into words ----------------------------------------------------------------------------------------- */
 
 /* Read a Metaspace pre-tokenizer. Older files have the key add_prefix_space, newer files prepend_scheme. */
 static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
@@ -218,7 +216,7 @@ static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
     return RILL_NAME_INDEX(part_type(part), known) >= 0 ? RILL_OK : refuse_type(r, "post_processor", part);
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- tokenization models ------------------------------------------------------------------------------------------ */
 
 /* Read a unigram model: an array of [TOKEN, SCORE], whose index is the id of the token. */
 static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
@@ -335,6 +333,13 @@ static rill_status read_all(tokenizer_json_reader *r, const json_t *document)
     TRY(read_model(r, json_object_get(document, "model")));
     TRY(rill_token_set_end_base(r->tokens));
     return read_added(r, json_object_get(document, "added_tokens"));
+}
+
+rill_status rill_pipeline_add_tokens(rill_context *ctx, const char *name, const json_t *document,
+                                     rill_token_set *tokens)
+{
+    tokenizer_json_reader r = {.ctx = ctx, .name = name, .tokens = tokens};
+    return read_added(&r, json_object_get(document, "added_tokens"));
 }
 
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,

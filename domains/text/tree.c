@@ -1,13 +1,12 @@
 /* Reads and writes bracketed trees without recursion.
  *
- * Invariant: open_nodes[0 .. depth) is the path from the root to the current node. In an open node, `from` is the number of words before
- * it; `to` is 1 if a descendant was removed, else 0. */
+ * Invariant: open_nodes[0 .. depth) is the path from the root. While a node is open, `from` counts the words before it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tree.h"
 
-/* --- building ----------------------------------------------------------------------------------------------------- */
+/* --- building a tree ---------------------------------------------------------------------------------------------- */
 
 void rill_tree_begin(rill_tree *tree)
 {
@@ -206,7 +205,7 @@ rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, in
                                                  : "expected nothing after the tree");
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing a tree ----------------------------------------------------------------------------------------------- */
 
 enum { INDENT = 2, DEEPEST_INDENT = 32 };
 

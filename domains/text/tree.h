@@ -1,18 +1,16 @@
-/* tree.h: reads and writes constituency trees in Penn Treebank brackets.
+/* Reads and writes constituency trees in Penn Treebank brackets.
  *
- * A tree is an array of nodes in the order of their opening brackets; words are numbered from left to right. A node
- * has child nodes, or is a part-of-speech tag with one word.
- * Reading simplifies trees as parsers usually do:
+ * A tree is an array of nodes in the order of their opening brackets. A node has children, or is a part-of-speech tag with one word. Words
+ * are numbered from left to right.
+ * Reading simplifies trees, unless RILL_TREE_AS_WRITTEN:
  *   traces              words tagged -NONE-, and constituents without other words, are removed
- *   function tags       a label ends before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2 and
- *                       ADVP|PRT become NP, NP, ADVP. Tags of words are not cut. RILL_TREE_KEEP_BARS: '|' does not end it
- *   empty labels        the outer bracket of "( (S ...))" in .mrg files gets the label TOP
- * With RILL_TREE_AS_WRITTEN only empty labels are changed. Words stay as written, e.g. -LRB- for "(".
+ *   function tags       a label ends before '-', '=' or '|', except as its first character: NP-SBJ-1, NP=2, ADVP|PRT become NP, NP,
+ *                       ADVP. Tags of words are not cut. RILL_TREE_KEEP_BARS: '|' does not end it
+ *   empty labels        the outer bracket of "( (S ...))" in .mrg files gets the label TOP, always
+ * Words stay as written, e.g. -LRB- for "(".
  *
- * Zero-initialise a rill_tree and set ctx. Each tree read replaces the last and reuses its memory. At last call rill_tree_clear(). No
- * function is recursive: only memory limits the depth.
- * Labels and words are slices of the text, which must outlive the tree. One thread at a time.
- * Stability: internal to rill. */
+ * Zero-initialise a rill_tree and set ctx. Each tree read replaces the last. Finally rill_tree_clear(). Nothing is recursive: only memory
+ * limits the depth. Labels and words are slices of the text, which must outlive the tree. Threads: one at a time. */
 #pragma once
 
 #include "domain_base.h"
@@ -37,19 +35,16 @@ typedef struct rill_tree {
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
 
-/* Read the only tree of a line, with any spaces around it.
- *   RILL_OK · RILL_ERR_MEMORY
- *   RILL_ERR_INPUT  unbalanced or empty brackets, a word at a wrong position, no words, an empty line; recorded with the
- *                   column. *tree is then empty */
+/* Read the only tree of a line.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (recorded, with column: unbalanced or empty brackets, a misplaced word, no words, an
+ *   empty line; *tree is then empty) */
 rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
 
-/* Append the tree in one line. `indented`: one constituent per line, two spaces deeper than its parent, up to 32
- * levels; leading words share its label's line. No newline at the end.
+/* Append the tree in one line; `indented`: one constituent per line, two spaces per level, up to 32 levels. No newline at the end.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_write(rill_tree *tree, rill_text *out, int indented);
 
-/* Build a tree: rill_tree_begin(), then rill_tree_open(), _word() and _close() in the order of the brackets. Each
- * bracket needs a word or another bracket.
+/* Build a tree: rill_tree_begin(), then _open(), _word() and _close() in the order of the brackets. Each bracket needs content.
  *   RILL_OK · RILL_ERR_MEMORY */
 void rill_tree_begin(rill_tree *tree);
 rill_status rill_tree_open(rill_tree *tree, rill_slice label);

@@ -1,8 +1,5 @@
-/* utf8.h: UTF-8, slices and words of a text.
- *
- * UTF-8 is valid by RFC 3629: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any
- * thread.
- * Stability: internal to rill. */
+/* UTF-8, slices and words of a text. UTF-8 is valid by RFC 3629: shortest forms, no surrogates, nothing above U+10FFFF. Pure functions,
+ * any thread. */
 #pragma once
 
 #include <stddef.h>
@@ -80,12 +77,11 @@ int rill_word_index(rill_slice slice, const char *words);
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 
-/* Returns the next word, and moves *text past it; an empty slice at the end. ASCII white space and control
- * characters (bytes up to ' ') separate words, as in tokenized inputs. */
+/* Returns the next word, and moves *text past it; empty at the end. Bytes up to ' ' (ASCII spaces and control characters) separate words.
+ */
 rill_slice rill_next_word(rill_slice *text);
 
-/* Length in bytes of the Unicode space at the start of a text; 0: none. Unlike rill_blank_bytes(), the zero-width
- * U+200C and U+200D do not count. */
+/* Bytes of the Unicode space at the start of a text; 0: none. Unlike for rill_blank_bytes(), U+200C and U+200D do not count. */
 size_t rill_space_length(const char *text, size_t length);
 
 /* Returns the next word of natural text, which Unicode spaces separate. ASCII spaces separate model tokens. */

@@ -1,8 +1,7 @@
-/* Tokens and their ids: the bytes of the tokens, their offsets, and a hash table of ids.
+/* Tokens and their ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing and is at most half
- * full; a search without success takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never removed. The list of a JSON
- * vocabulary points into jansson's document, which lives as long. */
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], then a NUL. The hash table uses linear probing, and is at most half
+ * full. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <string.h>
@@ -164,7 +163,7 @@ static rill_status add_json_text(rill_vocabulary *v, const char *name, const cha
     return rill_vocabulary_add_json(v, name, root, limit);
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- vocabulary files --------------------------------------------------------------------------------------------- */
 
 static rill_status check_token(rill_context *ctx, const char *name, int32_t line, const char *token, size_t length)
 {

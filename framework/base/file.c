@@ -1,6 +1,6 @@
-/* Reading files; rill/file.h says which are accepted.
+/* Reading files; see rill/file.h.
  *
- * Invariant: a rill_file is either all zero or open. The list of opened files is in the root context, under its lock. */
+ * Invariant: a rill_file is all zero or open. The root context has the list of opened files, under its lock. */
 #include "rill/file.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-/* --- file types --------------------------------------------------------------------------------------------------- */
+/* --- types of files ----------------------------------------------------------------------------------------------- */
 
 static rill_status fail_errno(rill_context *ctx, const char *what, const char *path)
 {
@@ -75,7 +75,7 @@ static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char
     return RILL_OK;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening files ------------------------------------------------------------------------------------------------ */
 
 /* Callers add O_NONBLOCK, except for RILL_FILE_STREAM: otherwise opening a pipe would block until it has a writer. */
 enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY };
@@ -93,11 +93,11 @@ void rill_file_close(rill_file *file)
     *file = (rill_file){0};
 }
 
-/* --- opening inside a folder -------------------------------------------------------------------------------------- */
+/* --- opening files inside a folder -------------------------------------------------------------------------------- */
 
 enum { MAX_PART_BYTES = 255 };
 
-/* Open one component of a path inside `folder`. more: 1 if it must be a folder. Returns a descriptor, or -1 with the error recorded. */
+/* Open one path component inside `folder`. more: 1: a folder. Returns a descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
@@ -141,7 +141,7 @@ rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char 
     return open_descriptor(out, ctx, name, descriptor, RILL_FILE_REGULAR);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading files ------------------------------------------------------------------------------------------------ */
 
 static rill_status fail_shrunk(const rill_file *file)
 {
@@ -219,7 +219,7 @@ int rill__read_start(const char *path, char *out, size_t size)
     return got >= 0 && length > 0;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of files ----------------------------------------------------------------------------------------------- */
 
 int rill_file_was_opened(const rill_context *ctx, const char *path)
 {

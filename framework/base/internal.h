@@ -76,7 +76,7 @@ int rill__same_name(const char *a, const char *b);
 /* Return the number that this option has in the struct `from`, or 0 if the option's value is a text. */
 double rill__option_number(const rill_option *option, const void *from);
 
-/* Find an option's row (its entry in the option tables) by name. also_others: 0 for search settings only, 1 for any option.
+/* Find an option's row by name. also_others: 0: only search settings; 1: any option.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
 rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
 
@@ -84,9 +84,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy cut at the "=". *value: points into it; NULL: no pair
- * is left.
- *   RILL_OK · RILL_ERR_PLUGIN (a word is not NAME=VALUE, or is too long) */
+/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy; *value: points into it; NULL: no more.
+ *   RILL_OK · RILL_ERR_PLUGIN (not NAME=VALUE, or too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 
@@ -119,12 +118,12 @@ typedef struct rill__contradiction {
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted,
                                    rill__contradiction *found);
 
-/* Apply the settings "NAME=VALUE NAME=VALUE" that have no value yet. Under the method greedy, beam-size, finish, keep and stop stay.
+/* Apply settings "NAME=VALUE NAME=VALUE" that are unset. The method greedy keeps beam-size, finish, keep and stop.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* With the method "fixed", set an unset `finish` to the domain's preference (RILL_FIXED_AS_FAIRSEQ); before settings are resolved. A
- * preset, sampling or beam groups keep their own. domain NULL: no change. */
+/* With method "fixed", set an unset `finish` by the domain (RILL_FIXED_AS_FAIRSEQ), before resolving. Presets, sampling and beam groups
+ * keep their own. domain NULL: no change. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 
 /* rill_model.c: call rill__settings_use_domain(). If settings->like names another decoder, also fill unset settings with the values that
@@ -158,19 +157,12 @@ static inline size_t rill__grown(size_t capacity, size_t need)
 /* Return the index of `key` in n ascending numbers, or -1. */
 static inline int32_t rill__find_sorted(const int32_t *numbers, int32_t n, int32_t key)
 {
-    int32_t low = 0, high = n;
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (numbers[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const int32_t low = rill_lower_bound(numbers, n, key);
     return low < n && numbers[low] == key ? low : -1;
 }
 
-/* Fail with RILL_ERR_NOT_FOUND: no registered plugin of this kind has the name. The message has the nearest registered name. */
-rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name);
+/* Fail with RILL_ERR_NOT_FOUND if no registered plugin of this kind has the name. The message has the nearest registered name. */
+rill_status rill__check_registered(rill_context *ctx, rill__table_kind kind, const char *name);
 
 enum {
     DEVICES_MAX = 64,    /* maximum number of entries in the option `device`, a list such as "cuda:0,cuda:1" */
@@ -189,7 +181,7 @@ typedef struct devices {
     rill_pair *values;
 } devices;
 
-/* Parse the option `device`, "cuda:0,cuda:1". Without a comma there is one entry.
+/* Parse the option `device`, "cuda:0,cuda:1", into entries.
  *   RILL_OK · RILL_ERR_OPTION (an empty entry, several kinds, too many) · RILL_ERR_ABI · RILL_ERR_MEMORY */
 rill_status devices_read(devices *out, rill_context *ctx, const rill_open_options *open);
 void devices_clear(devices *list, rill_context *ctx);
@@ -208,6 +200,16 @@ static inline double rill__no_bonus(const void *self, double *end)
     (void)self, (void)end;
     return 0;
 }
+
+/* print(out, size, format, the arguments after `format` of the enclosing function); returns as it does. */
+#define RILL__PRINT_ARGUMENTS(print, out, size, format)           \
+    ({                                                            \
+        va_list arguments_;                                       \
+        va_start(arguments_, format);                             \
+        const int length_ = print(out, size, format, arguments_); \
+        va_end(arguments_);                                       \
+        length_;                                                  \
+    })
 
 /* Grow an array to at least `need` elements. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \

@@ -1,8 +1,7 @@
-/* The default allocator: each large block is its own mapping (mmap), small blocks come from the C library.
+/* The default allocator: large blocks are mappings (mmap), small ones come from the C library.
  *
- * A freed mapping returns to the system at once. Large blocks request huge pages (madvise), because state tables are read at random. A
- * growing block keeps its pages (mremap), which measures faster than copying; blocks below a huge page are copied. Under sanitizers all
- * blocks come from the C library. */
+ * Large blocks use huge pages (madvise), because state tables are read at random. A growing block keeps its pages (mremap). Not under
+ * sanitizers. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
-/* Number of processors that this process may use: its affinity mask, and the cgroup quotas of its group and all enclosing groups.
+/* Number of processors for this process: its affinity mask, and the quotas of its cgroup and all enclosing ones.
  *
- * A quota is processor time per period, in microseconds: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version
- * 1). Containers may see their group's path on the host: then only the root exists. */
+ * A quota is processor time per period: `cpu.max` (version 2), or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +77,7 @@ static int32_t line_quota(const char *root, const char *line)
         return min_quota(mount, path, quota_v2);
     }
     if (!lists_cpu(list, length)) return 0;
-    /* where the directory is named cpu,cpuacct, "cpu" is a link to it */
+    /* "cpu" is a directory, or a link to cpu,cpuacct */
     snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root);
     return min_quota(mount, path, quota_v1);
 }

@@ -84,7 +84,7 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* Returns the edit distance from which a name is no longer suggested. For a single letter it is 1: no other letter resembles it. */
+/* Returns the edit distance from which a name is not suggested. A single letter resembles no other. */
 static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);
@@ -181,8 +181,8 @@ static const char *describe_values(const rill_option *option, char out[96])
     return out;
 }
 
-/* Fail because the option does not accept `value`. quote: the quotation mark printed around `value`; "" if `value` is JSON text or a
- * description such as "an array". */
+/* Fail because the option does not accept `value`. quote: quotation mark around it; "" for JSON text or a description such as "an array".
+ */
 static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];
@@ -190,9 +190,9 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
                      value, quote, describe_values(option, wanted));
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading values ----------------------------------------------------------------------------------------------- */
 
-/* A parsed value. whole: `real` cut to an integer, a switch as 0 or 1, or a word's index in the list of words. */
+/* A parsed value. whole: integer part, switch (0 or 1), or index of a word. */
 typedef struct number {
     double real;
     int64_t whole;
@@ -215,7 +215,7 @@ static const char *read_number(const char *text, number *out)
     return end;
 }
 
-/* Parse a number. REAL accepts "1/6", BYTES a unit K, M, G or T (powers of 1,024). Less than one byte is refused: 0 means no limit. */
+/* Parse a number. REAL accepts "1/6", BYTES units K, M, G, T (powers of 1,024). Less than one byte is refused, since 0 means no limit. */
 static int parse_number(const rill_option *option, const char *text, number *out)
 {
     static const char units[] = "KkMmGgTt";
@@ -255,7 +255,7 @@ static const char *own_value(const rill_option *option, const char *value)
     } foreign[] = {{"weights", "float32", "f32"},
                    {"weights", "bfloat16", "bf16"},
                    {"weights", "float16", "f16"},
-                   {"length-penalty", "avg", "1"}, /* as OpenNMT spells it */
+                   {"length-penalty", "avg", "1"}, /* OpenNMT's spelling */
                    {"length-penalty", "none", "0"}};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strcmp(foreign[i].value, value) == 0 && strcmp(foreign[i].option, option->name) == 0) return foreign[i].own;
@@ -368,7 +368,7 @@ int rill_is_options_key(const char *key)
     return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing values ----------------------------------------------------------------------------------------------- */
 
 double rill__option_number(const rill_option *option, const void *from)
 {

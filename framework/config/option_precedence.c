@@ -1,10 +1,8 @@
-/* Option sources, and the search configuration that several sources make (rules: rill/search_config.h).
+/* Option sources, and the search configuration that they make (rules: rill/search_config.h).
  *
- * A setting has the value of the highest source that sets it. If values contradict each other (settings.c decides), the option from the
- * lowest source is left out. If all come from firm sources, the contradiction is an error. */
+ * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is ignored. */
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,13 +44,12 @@ struct rill_option_source {
 
 /* A configuration: the public struct, followed by private members. */
 typedef struct search_config {
-    rill_search_config config; /* must be the first member; points to the members setup, resolved and ignored */
+    rill_search_config config; /* public struct, first member; points to setup, resolved and ignored */
     rill_engine_setup setup;
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* highest precedence first: a request's own source, the required source, sources of defaults. The first n_firm may lose no option;
-     * NULL: an empty source */
+    /* highest precedence first: a request's own source, the required source, defaults. The first n_firm may lose no option; NULL: empty */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
     /* NULL, or an owned list: one source's scorers, then n_added from rill_search_config_add_scorer() */
@@ -167,7 +164,7 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: each value adds a list entry. Else only one value is allowed; values that are equal as this type (2.5 and 2.50) count as one */
+    /* 0: each value adds a list entry; else one value, where equal values of this type (2.5 and 2.50) count as one */
     rill_option_type compared;
 } chain_option;
 
@@ -343,16 +340,13 @@ rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_opti
     return RILL_OK;
 }
 
-/* --- what is left out --------------------------------------------------------------------------------------------- */
+/* --- ignored options ---------------------------------------------------------------------------------------------- */
 
 static void append_ignored(search_config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void append_ignored(search_config *c, const char *format, ...)
 {
     const size_t used = strlen(c->ignored), n_free = IGNORED_BYTES - used;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = rill_print_list(c->ignored + used, n_free, format, arguments);
-    va_end(arguments);
+    const int length = RILL__PRINT_ARGUMENTS(rill_print_list, c->ignored + used, n_free, format);
     if (length >= (int)n_free) memcpy(c->ignored + IGNORED_BYTES - 4, "...", 4);
 }
 
@@ -377,7 +371,7 @@ static void note_chain(search_config *c, const rill_option_source *source, const
     }
 }
 
-/* --- precedence --------------------------------------------------------------------------------------------------- */
+/* --- precedence of sources ---------------------------------------------------------------------------------------- */
 
 static const rill_option *setting_row(const char *name)
 {
@@ -392,8 +386,7 @@ static const char *first_value(const search_config *c, int n, const rill_option 
     return value;
 }
 
-/* Whether a source of higher precedence overrides the default source at `index` with a preset (`like`). A preset overrides no settings of
- * the schedule. */
+/* Whether a higher source overrides the default source `index` with a preset (`like`), which leaves schedule settings alone. */
 static int is_overridden_by_preset(const search_config *c, int index)
 {
     return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
@@ -423,8 +416,7 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions from the first source that sets each. A source that sets the method hides lower
- * schedulers, because a method has its own. */
+/* Choose scorers, scheduler and user functions from the first source that sets each. A source with a method hides lower schedulers. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -463,8 +455,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* Choose an option of the bit set `candidates` to leave out, if settings contradict each other. The last in the table that the
- * contradiction names is chosen, else the last that caused it. Returns its bit; 0: none. */
+/* If settings contradict each other, choose an option of the bit set `candidates` to leave out: the last one named, else the last cause.
+ * Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -520,7 +512,7 @@ static rill_status combine(search_config *c)
     return rill__settings_resolve(c->ctx, &c->resolved, c->setup.n_heuristics > 0, c->setup.budget != NULL, NULL);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- making the configuration ------------------------------------------------------------------------------------- */
 
 /* Combine `first` and n other sources, highest precedence first. The first n_firm of all may lose no option. */
 static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *first,
@@ -563,7 +555,11 @@ rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
 
 rill_status rill_option_source_check(const rill_option_source *source)
 {
+    static const rill__table_kind kinds[RILL_CHAINS] = {RILL__HEURISTIC, RILL__SCORER, RILL__SCHEDULER};
     rill_search_config *alone;
+    for (int which = 0; which < RILL_CHAINS; which++)
+        for (size_t i = 0; i < source->chain[which].n; i++)
+            RILL__TRY(rill__check_registered(source->ctx, kinds[which], source->chain[which].entry[i].name));
     const rill_status status = rill_search_config_make(&alone, source->ctx, source, NULL, 0);
     rill_search_config_free(alone);
     return status;
@@ -576,8 +572,7 @@ static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_ent
     return n == m;
 }
 
-/* Refuse a request whose heuristics differ from the run's, which all inputs share. A request with sampling or beam groups is accepted:
- * these ignore heuristics. */
+/* Refuse a request whose heuristics differ from the run's. Sampling and beam groups are accepted: they ignore heuristics. */
 static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
 {
     const rill_engine_setup *own = &c->setup;

@@ -1,5 +1,5 @@
-/* The tables of options, except those of domains: search settings, heuristics, scorers and schedulers, and output options. Command line,
- * help, configuration files, reports and messages use these rows. */
+/* Option tables, except domains': search settings, heuristics, scorers, schedulers, output options. Used by command line, help, files,
+ * reports and messages. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
-/* The registry: domains, heuristics, scorers and schedulers by name, and plugins from shared objects.
+/* The registry: domains, heuristics, scorers, schedulers and plugins by name.
  *
- * Invariant: a registered table has the right abi_version, a sufficient struct_size, and its mandatory members. The engine does not check
- * again. */
+ * Invariant: a registered table has the right abi_version, a sufficient struct_size, and its mandatory members. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +10,9 @@
 #include "rill/file.h"
 #include "rill/search_config.h"
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- lists of tables ---------------------------------------------------------------------------------------------- */
 
-/* The common first members of all tables. */
+/* The first members of every plugin table (rill_domain, rill_heuristic ...). */
 typedef struct table_head {
     uint32_t abi_version, struct_size;
     const char *name;
@@ -26,7 +25,7 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-/* --- checks ------------------------------------------------------------------------------------------------------- */
+/* --- checks of tables --------------------------------------------------------------------------------------------- */
 
 /* A mandatory member of a table. */
 typedef struct table_member {
@@ -131,7 +130,7 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
     return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "setting", name, why, &near, "");
 }
 
-/* Returns why a domain's option may not have this name or alias; NULL: it may. Domains may share an option of the same name and type. */
+/* Returns why a domain's option may not have this name; NULL: it may. Domains may share an option of the same name and type. */
 static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
                                      const char *name)
 {
@@ -205,11 +204,12 @@ DEFINE_LOOKUP(heuristic, RILL__HEURISTIC)
 DEFINE_LOOKUP(scorer, RILL__SCORER)
 DEFINE_LOOKUP(scheduler, RILL__SCHEDULER)
 
-rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name)
+rill_status rill__check_registered(rill_context *ctx, rill__table_kind kind, const char *name)
 {
     const char *const word = kinds[kind].word;
     const table_head *table;
     rill_option_near near = {0};
+    if (list_find(&ctx->tables[kind], name) != NULL) return RILL_OK;
     for (size_t i = 0; (table = table_at(&ctx->tables[kind], i)) != NULL; i++)
         rill_option_nearer(&(rill_option){.name = table->name}, name, &near);
     return rill__fail_unknown_name(ctx, RILL_ERR_NOT_FOUND, word, name, rill_refused_option(word, name), &near,
@@ -317,12 +317,12 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         status = rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix);
         if (status >= 0 && is_plugin_file(out->data + begin)) return RILL_OK;
     }
-    /* if `name` is a folder, opening it gives the right error */
+    /* opening a folder gives the right error */
     if (!is_path && status >= 0 && stat(name, &info) != 0)
         status = rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                            "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
                            (int)(folder - begin), out->data + begin);
-    out->length = begin; /* drop what was appended */
+    out->length = begin; /* remove the incomplete path */
     if (out->data != NULL) out->data[begin] = '\0';
     return status < 0 ? status : rill_text_append(out, name, strlen(name));
 }

@@ -1,6 +1,6 @@
-/* Search settings: values as texts, methods and presets, contradictions, resolving. A method is a preset: a scheduler and fixed settings.
+/* Search settings: values as text, methods and presets, contradictions, resolving. A method is a scheduler and fixed settings.
  *
- * Contradictory settings are refused here, so the engine sees only consistent ones. */
+ * Contradictions are refused here, so the engine sees only consistent settings. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void copy_back(rill_settings *to, const rill_settings *own)
     to->struct_size = size;
 }
 
-/* --- methods ------------------------------------------------------------------------------------------------------ */
+/* --- search methods ----------------------------------------------------------------------------------------------- */
 
 static const rill_method_info methods[] = {
     {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
@@ -181,8 +181,8 @@ static const struct preset {
          "stop=top"},
 };
 
-/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: the entry of a finished hypothesis
- * stays empty. */
+/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: a finished hypothesis's entry stays
+ * empty. */
 static void fill_fixed_beam(rill_settings *s)
 {
     if (s->sample == 0 && s->groups <= 1) return;
@@ -236,7 +236,7 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
     }
 }
 
-/* --- resolving ---------------------------------------------------------------------------------------------------- */
+/* --- resolving defaults ------------------------------------------------------------------------------------------- */
 
 void rill__settings_use_domain(rill_settings *s, const rill_domain *domain)
 {
@@ -309,9 +309,9 @@ static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_i
     return RILL_OK;
 }
 
-/* Returns the message of the first contradiction in filled settings; NULL: none. `set`: the settings before filling.
- * In messages "@NAME" is an option's name, "#NAME" its value, "@*" the option that needs a fixed beam. After "|": other settings
- * involved. */
+/* Returns the message of the first contradiction; NULL: none. set: the settings before filling.
+ * In messages "@NAME" is an option's name, "#NAME" its value, "@*" the option that needs a fixed beam; after "|" other settings involved.
+ */
 static const char *find_contradiction(const rill_settings *s, const rill_settings *set, const rill_method_info *m,
                                       int has_heuristics)
 {

@@ -1,4 +1,4 @@
-/* Admits inputs: takes them from the queue, has the domain encode them into slots, and puts them in flight.
+/* Admits inputs: takes them from the queue, encodes them into slots, puts them in flight.
  *
  * Invariant: a slot is free, ready or running, except while its input is being encoded. */
 #include <math.h>
@@ -31,7 +31,7 @@ static int has_only_spaces(const char *text, size_t length)
     return more > 0;
 }
 
-/* --- encoding ----------------------------------------------------------------------------------------------------- */
+/* --- encoding inputs ---------------------------------------------------------------------------------------------- */
 
 static rill_status start_item(rill_engine *e, const rill_input *input, queued_input *in)
 {
@@ -191,7 +191,7 @@ static rill_status encode_inputs(rill_engine *e)
     return process_all_encoded(e);
 }
 
-/* --- the queue ---------------------------------------------------------------------------------------------------- */
+/* --- taking inputs from the queue --------------------------------------------------------------------------------- */
 
 /* Returns the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
 static int64_t count_words(const char *text, size_t length)
@@ -216,7 +216,7 @@ static void measure(const rill_engine *e, queued_input *in)
     if (in->size < 0) in->size = 0;
 }
 
-/* Called with the queue's lock held. The memory limit changes only while this engine has no item in flight. */
+/* Called with the queue's lock held. The memory limit changes only while this engine has no input in flight. */
 static void update_offer(rill_engine *e)
 {
     e->taker.n_offered = input_queue_offer(e->queue, &e->taker);
@@ -255,7 +255,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     return status;
 }
 
-/* --- refilling ---------------------------------------------------------------------------------------------------- */
+/* --- refilling the batch ------------------------------------------------------------------------------------------ */
 
 int64_t engine_n_waiting(rill_engine *e)
 {
@@ -279,8 +279,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
-/* *admit: inputs to admit now, as many as fit in the memory limit. *ahead: inputs to encode for later. If nothing is in flight, the
- * scheduler's refusal is ignored. */
+/* *admit: inputs to admit now, within the memory limit; *ahead: inputs to encode for later. A scheduler that admits none while nothing is
+ * in flight is overruled. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e, &e->running);
@@ -299,8 +299,8 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes (state ids) for all admitted items at once, so that the domain seldom copies its state tables. Estimate: two nodes per
- * item; the budget at most doubles that. A budget function's values are unknown and not counted. */
+/* Reserve states for all admitted inputs at once, so that the domain seldom copies its tables: two per input; the budget may double that.
+ */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -337,7 +337,7 @@ rill_status engine_admit(rill_engine *e)
         }
     }
     if (admitted > 0) {
-        /* has an effect only if all admitted items were encoded earlier; encoding does the same */
+        /* has an effect only if all admitted inputs were encoded earlier; encoding does the same */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;

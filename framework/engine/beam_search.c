@@ -1,28 +1,24 @@
 /* Runs the beam search, timestep by timestep: Algorithm 1 of Yang et al. 2020, whose lines are on the right.
  *
  *     refill    admit inputs, as the scheduler decides (admit.c)            lines 7-12
- *     select    the items to advance: scheduler and budget (schedule.c)    line 13
- *     expand    a row, with its model state, for each live hypothesis (expand.c)
- *     score     the best choices (next actions) of each row (topk.c)
- *     merge     an item's best children (merge.c)                          lines 14-15
+ *     select    the inputs to advance: scheduler and budget (schedule.c)   line 13
+ *     expand    compute the state of each live hypothesis (expand.c)
+ *     score     the best next actions of each hypothesis (topk.c)
+ *     merge     an input's best children (merge.c)                         lines 14-15
  *     prune     heuristics drop children (chain.c)                         line 16
- *     commit    the remaining children are the item's new beam, or the item stops (commit.c,
- *               stop_criteria.c)
- *     finish    results of items that have stopped (finish.c)              lines 17-18
+ *     commit    the remaining children are the new beam, or the search stops (commit.c, stop_criteria.c)
+ *     finish    results of inputs that have stopped (finish.c)             lines 17-18
  *
- * If a domain decodes in several phases, the stages from expand to commit run once per phase. If a domain scores asynchronously (domain.h),
- * two timesteps can be in progress: the device computes one while the engine works on the other. Items of a timestep in progress are
- * *busy*. Only idle items are selected, preempted or cancelled.
- *
- * The items of a timestep are a micro-batch (`group`). With two timesteps in progress, a micro-batch has at most half of all live
- * hypotheses. */
+ * A domain with several phases repeats expand to commit per phase. If a domain scores asynchronously (domain.h), two timesteps
+ * (micro-batches, `group`) are in progress: the device computes one while the engine works on the other. Each has at most half of the
+ * live hypotheses. Items (inputs in flight) of a timestep in progress are *busy*, and are not selected, preempted or cancelled. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "engine_internal.h"
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of a timestep ----------------------------------------------------------------------------------------- */
 
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group)
 {
@@ -53,9 +49,9 @@ void timestep_finish(timestep *t)
     rill_columns_free(t->ctx, &t->width_memory);
 }
 
-/* --- select ------------------------------------------------------------------------------------------------------- */
+/* --- selecting hypotheses ----------------------------------------------------------------------------------------- */
 
-/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX, no limit. */
+/* Returns half of all live hypotheses if each half fills the device, so that two timesteps can be in progress; else INT64_MAX. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -63,8 +59,8 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Returns RILL_OK; t->state stays TIMESTEP_FREE if all admitted inputs got their results at once. Returns RILL_AGAIN if nothing is to
- * do, or the other timestep must finish first. */
+/* Begin a timestep. Returns RILL_AGAIN if there is nothing to do, or the other timestep must finish first. t->state stays TIMESTEP_FREE if
+ * all admitted inputs already have results. */
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0, other_in_progress = e->timesteps[!t->group].state != TIMESTEP_FREE;
@@ -85,7 +81,7 @@ static rill_status begin_timestep(rill_engine *e, timestep *t)
     return e->tracer.fn != NULL ? tracer_selected(&e->tracer, &e->items, t) : RILL_OK;
 }
 
-/* --- score -------------------------------------------------------------------------------------------------------- */
+/* --- scoring ------------------------------------------------------------------------------------------------------ */
 
 /* Returns RILL_AGAIN if a device is still computing the result. */
 static rill_status score_part(rill_engine *e, timestep *t)
@@ -115,7 +111,7 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status >= 0 ? RILL_OK : rill__domain_status(e->ctx, e->domain, status, "collect");
 }
 
-/* If a row has no choice left because a scorer masked actions, record the scorer in the row's item, for the error message. */
+/* If a row has no choice left because a scorer masked actions, record the scorer in the row's input, for the error message. */
 static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *blocked_by)
 {
     for (int32_t i = t->next_row; i < t->next_row + t->part_size; i++)
@@ -123,7 +119,7 @@ static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *
             e->items.item[t->rows.slot[i]].blocked_by = blocked_by[i];
 }
 
-/* Fail each item that has a choice with an infinite or NaN score, because such choices have no order. */
+/* Fail each input that has a choice with an infinite or NaN score, because such choices have no order. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &t->rounds[t->round].topk.choices;
@@ -140,13 +136,12 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices (best next actions) of all rows, part by part. Returns RILL_AGAIN if a device computes a part; the next call continues
- * there. */
+/* Score all rows, part by part. Returns RILL_AGAIN while a device computes a part; the next call continues. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
     const int last = t->phase == e->info.phases - 1;
-    /* no item has rows in this phase, or all items have left the timestep */
+    /* no input has rows in this phase, or all inputs have left the timestep */
     if (t->next_row >= t->rows.n) return RILL_OK;
     for (;;) {
         const rill_status status = t->state == TIMESTEP_SUBMITTED ? collect_part(e, t) : score_part(e, t);
@@ -174,9 +169,9 @@ void engine_collect_pending(rill_engine *e)
     if (failed < 0) rill_fail(e->ctx, failed, "%s", why);
 }
 
-/* --- finish ------------------------------------------------------------------------------------------------------- */
+/* --- finishing inputs --------------------------------------------------------------------------------------------- */
 
-/* Make results for the items whose search has stopped. The other items in flight keep their order. */
+/* Make results for the inputs whose search has stopped. The other inputs in flight keep their order. */
 static rill_status finish_items(rill_engine *e)
 {
     int32_t kept = 0;
@@ -196,7 +191,7 @@ static rill_status finish_items(rill_engine *e)
     return status;
 }
 
-/* End a timestep whose last phase is committed: its items become idle. Items whose search has stopped get their results and leave. */
+/* End a timestep whose last phase is committed: its inputs become idle. Inputs whose search has stopped get their results and leave. */
 static rill_status finish_timestep(rill_engine *e, timestep *t)
 {
     statistics *s = &e->statistics;
@@ -222,7 +217,7 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- the timestep ------------------------------------------------------------------------------------------------- */
+/* --- one timestep ------------------------------------------------------------------------------------------------- */
 
 /* Returns RILL_AGAIN if a search variant added a second scoring pass, whose rows must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
@@ -268,8 +263,7 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 /* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Count the host's work while the device computed: the seconds since `start`, minus the wait for the device. waited: the value of
- * current.waited at `start`. */
+/* Count host work during a device's computation: time since `start` minus the wait. waited: current.waited at `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);
@@ -284,8 +278,7 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or for the other timestep. It also ends when
- * its timestep completed without waiting; otherwise the other timestep's items would stay busy. */
+/* Continue the two timesteps in turns. A turn ends when its timestep waits for the device or the other timestep, or completes. */
 rill_status rill_engine_step(rill_engine *e)
 {
     statistics *s = &e->statistics;

@@ -1,13 +1,10 @@
-/* Defines the built-in heuristics, which prune the candidates of a timestep.
+/* The built-in heuristics drop a timestep's candidates by thresholds on path scores.
  *
- * `absolute` and `relative` compare a candidate's path score s with s_1, the best path score among the item's candidates and outputs (Yang
- * et al. 2020, appendix A.3).
+ * s: a candidate's path score; s_1: the best of the input's candidates and outputs (Yang et al. 2020, appendix A.3).
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
  *   relative:R            drop exp(s) < R exp(s_1)              the same; called beam width in Iglesias et al. 2018
- *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
- *
- * Thresholds apply to logarithms, so nothing underflows. */
+ *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,8 +12,7 @@
 
 typedef struct threshold {
     rill_context *ctx;
-    /* maximum distance, >= 0: of a path score below the best path score; for relative_local, of the last action's log-probability below the
-     * best one */
+    /* maximum distance, >= 0, below the best path score; for relative_local, below the best log-probability of a last action */
     double value;
 } threshold;
 

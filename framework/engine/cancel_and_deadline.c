@@ -1,6 +1,6 @@
-/* Ends cancelled and late inputs in the queue, ready or running: frees their resources and delivers their results in order.
+/* Ends cancelled and late inputs: frees their resources, and delivers results in order.
  *
- * A busy item (beam_search.c) is removed when its timestep ends, or between two parts of a long timestep (engine_leave_midway()). */
+ * An input in a running timestep is removed at its end, or between two parts of the timestep. */
 #include <math.h>
 #include <stdio.h>
 
@@ -49,8 +49,8 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
     return engine_fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 
-/* Make outputs of a timed-out item's ended entries. If none exists, use its best ended hypothesis so far (at-limit "best-ended"), else
- * its live entries. */
+/* Make a timed-out input's outputs from its ended entries, or its best ended hypothesis so far (at-limit "best-ended"), or its live
+ * entries. */
 static rill_status output_beam(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;
@@ -103,7 +103,7 @@ static void lower_deadline(double *next, const item *it)
     if (it->request != NULL && it->request->deadline < *next) *next = it->request->deadline;
 }
 
-/* Remove the cancelled and late ready items. The deadlines of the others lower *next_deadline. */
+/* Remove the cancelled and late ready inputs. The deadlines of the others lower *next_deadline. */
 static rill_status drop_ready(rill_engine *e, double now, double *next_deadline)
 {
     for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
@@ -116,7 +116,7 @@ static rill_status drop_ready(rill_engine *e, double now, double *next_deadline)
     return RILL_OK;
 }
 
-/* Remove the cancelled and late items in flight. The deadlines of the others lower *next_deadline. */
+/* Remove the cancelled and late inputs in flight. The deadlines of the others lower *next_deadline. */
 static rill_status drop_running(rill_engine *e, double now, double *next_deadline)
 {
     for (int32_t i = e->running.n - 1; i >= 0; i--) {
@@ -134,7 +134,7 @@ static rill_status drop_running(rill_engine *e, double now, double *next_deadlin
     return RILL_OK;
 }
 
-/* Remove the cancelled and late items of this engine. */
+/* Remove the cancelled and late inputs of this engine. */
 static rill_status drop_items(rill_engine *e, double now)
 {
     double next = INFINITY;

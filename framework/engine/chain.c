@@ -1,7 +1,6 @@
-/* Keeps the instances of a run's heuristics and scorers, and lets heuristics drop candidates; declared in chain.h.
+/* Instances of a run's heuristics and scorers; heuristics drop candidates.
  *
- * A heuristic is called once for adjacent items that share an instance. With the setting `check` it is also called for each item alone,
- * by a new instance; a different result fails the run. */
+ * A heuristic is called once for adjacent inputs that share an instance. The setting `check` compares with a new instance per input. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 
 enum { STATE_ALIGNMENT = 16 };
 
-/* --- instances ---------------------------------------------------------------------------------------------------- */
+/* --- instances of heuristics -------------------------------------------------------------------------------------- */
 
 rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
@@ -88,7 +87,7 @@ void chain_release(chain *c, chain_instance *const *instances)
     c->n_custom--;
 }
 
-/* --- creating ----------------------------------------------------------------------------------------------------- */
+/* --- creating a chain --------------------------------------------------------------------------------------------- */
 
 static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scorer)
 {
@@ -97,8 +96,7 @@ static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scor
         *link = (chain_link){.scorer = rill_find_scorer(c->ctx, entry->name), .state_offset = c->state_bytes};
     else
         *link = (chain_link){.heuristic = rill_find_heuristic(c->ctx, entry->name)};
-    if (link->heuristic == NULL && link->scorer == NULL)
-        return rill__fail_unknown(c->ctx, is_scorer ? RILL__SCORER : RILL__HEURISTIC, entry->name);
+    RILL__TRY(rill__check_registered(c->ctx, is_scorer ? RILL__SCORER : RILL__HEURISTIC, entry->name));
     const char *arguments = entry->arguments != NULL ? entry->arguments : "";
     RILL__TRY(acquire(c, link, arguments, &c->default_instances[c->n]));
     c->n++;
@@ -136,7 +134,7 @@ void chain_destroy(chain *c)
     *c = (chain){0};
 }
 
-/* --- one call ----------------------------------------------------------------------------------------------------- */
+/* --- calling one heuristic ---------------------------------------------------------------------------------------- */
 
 /* Returns pointers into the columns. Offsets start at 0: they are written to `offset` unless i is 0. */
 static rill_candidates view_items(const timestep *t, int32_t i, int32_t end, int32_t *offset)
@@ -184,15 +182,15 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* A heuristic has failed for selected item i, whose request sets arguments of it: the item fails alone. */
+/* A heuristic has failed for selected input i, whose request sets arguments of it: the input fails alone. */
 static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_status status)
 {
     if (!engine_is_input_error(status)) return status;
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic number `link` has failed for items [i, end), which share an instance. If a request set its arguments, only items that also
- * fail alone fail. Otherwise the failure is returned and ends the run. */
+/* Heuristic `link` failed for inputs [i, end), which share an instance. With a request's own arguments, only inputs that also fail alone
+ * fail; else the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
 {
@@ -212,7 +210,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t 
     return any ? RILL_OK : status;
 }
 
-/* Call heuristic number `link` for all items. Adjacent items with equal arguments share an instance and a call. */
+/* Call heuristic number `link` for all inputs. Adjacent inputs with equal arguments share an instance and a call. */
 static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -230,9 +228,9 @@ static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
     return RILL_OK;
 }
 
-/* --- checking ----------------------------------------------------------------------------------------------------- */
+/* --- checking independence of other inputs ------------------------------------------------------------------------ */
 
-/* Call heuristic number `link` for each item alone. The run fails if the marks differ from those of the call for all items. */
+/* Call heuristic number `link` for each input alone. The run fails if the marks differ from those of the call for all inputs. */
 static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -282,7 +280,7 @@ static inline void copy_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* If fewer of the candidates [start, end) are kept than item i needs, keep its best dropped candidates too. */
+/* If fewer of the candidates [start, end) are kept than input i needs, keep its best dropped candidates too. */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;
@@ -298,15 +296,15 @@ static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t en
     c->marked_width[i] = INT32_MAX;
 }
 
-/* Record for the trace and for certificates that heuristic number `link` drops candidate j of item i. */
+/* Record for the trace and for certificates that heuristic number `link` drops candidate j of input i. */
 static void note_dropped(rill_engine *e, timestep *t, int32_t link, int32_t i, int32_t j)
 {
     if (e->tracer.fn != NULL) tracer_dropped(&e->tracer, t, link, i, j);
     if (e->settings.certify) stop_abandon_candidate(&t->candidates, &e->items.item[t->selected[i]], j);
 }
 
-/* Remove candidates that heuristic number `link` did not keep, and those after the best marked_width[i] kept candidates. At least
- * min_kept[i] remain. Returns how many were removed. */
+/* Remove candidates that heuristic `link` did not keep, and those beyond marked_width[i]; at least min_kept[i] remain. Returns the number
+ * removed. */
 static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
 {
     candidates *c = &t->candidates;
@@ -328,7 +326,7 @@ static int64_t drop_candidates(rill_engine *e, timestep *t, int32_t link)
     return old_n - to;
 }
 
-/* --- all heuristics ----------------------------------------------------------------------------------------------- */
+/* --- calling all heuristics --------------------------------------------------------------------------------------- */
 
 rill_status engine_prune(rill_engine *e, timestep *t)
 {

@@ -1,7 +1,7 @@
-/* Keeps a run's chain, the list of its heuristics and scorers, and applies the heuristics to candidates.
+/* A run's chain: the list of its heuristics and scorers, called links.
  *
- * A link of the chain is one heuristic or scorer of the setup. An item uses one instance of each link: the setup's, or one with the
- * arguments of its request. Items with equal arguments share an instance. */
+ * An input uses one instance of each link: the setup's, or one with its request's arguments. Inputs with equal arguments share an instance.
+ */
 #pragma once
 
 #include "internal.h"
@@ -16,7 +16,7 @@ typedef struct chain_instance {
     char arguments[];
 } chain_instance;
 
-/* One heuristic or scorer of the run, with its instances. */
+/* A heuristic or scorer of the run, with its instances. */
 typedef struct chain_link {
     const rill_heuristic *heuristic; /* exactly one of heuristic and scorer is set */
     const rill_scorer *scorer;
@@ -30,23 +30,23 @@ typedef struct chain {
     chain_link *link;                   /* [n] links: the run's heuristics, then its scorers */
     chain_instance **default_instances; /* [n] instances with the setup's arguments */
     int32_t n_heuristics, n_scorers, n;
-    /* number of open requests that set arguments of heuristics or scorers: their items may use other instances than default_instances */
+    /* number of open requests that set arguments of heuristics or scorers: their inputs may use other instances than default_instances */
     int32_t n_custom;
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
     /* 1: the setting `check` is on */
     int check;
-    /* for the setting `check`: which candidates a heuristic keeps when it is called for one item alone */
+    /* for the setting `check`: which candidates a heuristic keeps when it is called for one input alone */
     uint8_t *checked_keep;
     size_t checked_capacity;
 } chain;
 
-/* Look up the heuristics and scorers that `setup` names, and create their instances. The caller must call chain_destroy() after a failure
- * as well. */
+/* Create instances of the setup's heuristics and scorers. Call chain_destroy() also after a failure. */
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Find or create an instance of each link with these arguments (NULL: the setup's), and write them to out[0, n). Each gains a user until
- * chain_release(). A failure acquires none. */
+/* Get an instance of each of the n links, shared by equal arguments, until chain_release(). A failure acquires none.
+ *   arguments: [n]; an entry NULL: the setup's arguments
+ *   out: [n] */
 rill_status chain_acquire(chain *c, const char *const *arguments, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 

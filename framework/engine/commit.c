@@ -1,8 +1,8 @@
-/* Ends a phase of a timestep: the remaining candidates become the item's new beam, or the item stops. These are steps 6 and 7 of "One
- * timestep of one item, exactly" (docs/algorithms.md). */
+/* Ends a phase: the remaining candidates become the new beam, or the search stops. Steps 6 and 7 of "One timestep of one item, exactly"
+ * (docs/algorithms.md). */
 #include "engine_internal.h"
 
-/* --- hypotheses --------------------------------------------------------------------------------------------------- */
+/* --- taking and releasing hypotheses ------------------------------------------------------------------------------ */
 
 /* The caller owns a reference to the returned hypothesis. A candidate that was in the beam before passes on its entry's reference. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
@@ -17,8 +17,7 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
                         c->action_logp[j], c->action_score[j], 0);
 }
 
-/* Release an old beam entry's reference to its model state (HYP_HOLDS, hyp_pool.h). holds: number of children in the new beam that need
- * the state. */
+/* Release an old beam entry's reference to its state (HYP_HOLDS, hyp_pool.h). holds: children in the new beam that need the state. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)
@@ -37,9 +36,9 @@ void engine_release_beam(rill_engine *e, item *it)
     it->width = it->n_live = 0;
 }
 
-/* --- committing --------------------------------------------------------------------------------------------------- */
+/* --- committing the new beams ------------------------------------------------------------------------------------- */
 
-/* Make outputs of the candidates [first, end): with `ended` 1 only of ended ones, with 0 only of live ones, with -1 of all. */
+/* Make outputs of the candidates [first, end). ended: 1: ended ones; 0: live ones; -1: all. */
 static void output_candidates(rill_engine *e, const candidates *c, item *it, int32_t first, int32_t end, int ended)
 {
     for (int32_t j = first; j < end; j++) {
@@ -83,8 +82,8 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     engine_release_beam(e, it);
 }
 
-/* Returns 1 if the entry's hypothesis is new, else 0. References to old hypotheses are collected in child_counts, so that each
- * hypothesis is written once. */
+/* Make a beam entry. Returns 1 if its hypothesis is new, else 0. References to old hypotheses are counted in child_counts and written
+ * once. */
 static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
@@ -116,8 +115,8 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     return 1;
 }
 
-/* Make the new beam from candidates [first, end), of which `live` are live. The old beam is copied first, so that writing new entries
- * does not stall. Hypotheses without children are collected in t->released. */
+/* Make the new beam from candidates [first, end), `live` of them live. The old beam is copied first, so that writes do not stall. Old
+ * hypotheses without children go to t->released. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
     hyp_pool *f = &e->hyps;
@@ -141,8 +140,7 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* Trace the fates of item i's candidates from `first` on. Candidates from `end` on did not fit in the beam. stopped: 1 if the item has
- * stopped. */
+/* Trace what became of input i's candidates from `first` on. Those from `end` on did not fit. stopped: 1 if the input stopped. */
 static void trace_fates(timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;

@@ -4,7 +4,7 @@
 /* Smallest accepted rill_engine_setup.struct_size: the members up to the scorers, which the first version of the struct had. */
 enum { MIN_SETUP = offsetof(rill_engine_setup, scheduler) };
 
-/* --- creation ----------------------------------------------------------------------------------------------------- */
+/* --- creating an engine ------------------------------------------------------------------------------------------- */
 
 void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
 {
@@ -124,7 +124,7 @@ void rill_engine_destroy(rill_engine *e)
         if (e->admission.queued[i] != NULL) engine_free_input(e, e->admission.queued[i]);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
-    /* must come before chain_destroy(), because requests in the queue use the chain's instances */
+    /* before chain_destroy(): queued requests use the chain's instances */
     input_queue_finish(&e->own_queue);
     record_pool_finish(&e->taker.records);
     chain_destroy(&e->chain);
@@ -149,7 +149,7 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
     return &e->settings;
 }
 
-/* --- input and results -------------------------------------------------------------------------------------------- */
+/* --- submitting inputs and taking results ------------------------------------------------------------------------- */
 
 int64_t rill_engine_free_slots(const rill_engine *e)
 {

@@ -1,13 +1,16 @@
-/* Declares the engine, which decodes a stream of inputs with one model, and the functions by which its source files call each other.
+/* The engine decodes a stream of inputs with one model. Internal functions of its source files.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
  *                    ^                         ^---------| preempted when there are too few states (preempt.c)
  *                    '-----------------------------------' exceeds the engine's part of the memory limit
  *
- * An *item* is an input that is being decoded, with its beam. A *slot* is the index of an item and of its encoder memory. A *row* is a live
- * hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain* is the code of a
- * kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own step() and
- * score(); most domains have one. */
+ * Terms
+ *   item    an input being decoded, with its beam
+ *   slot    index of an item and of its encoder memory
+ *   row     a live hypothesis in a call of the model
+ *   node    id of a hypothesis's state (KV cache entry)
+ *   domain  a kind of model: a table of functions such as encode(), step() and score()
+ *   phase   a part of a timestep with its own step() and score(); most domains have one */
 #pragma once
 
 #include "chain.h"
@@ -27,10 +30,10 @@ typedef struct schedule {
     int64_t last_flush;   /* timestep of the run at which the last flush (setting flush_every) ended */
     /* 1: a flush is in progress: no input is admitted until all items in flight have finished */
     int flushing;
-    int overdue_first; /* 1: items that were passed over or omitted too long go first (scheduler.h) */
-    /* the next check for starving items is due when rill_stats.expansions reaches this value */
+    int overdue_first; /* 1: inputs that were passed over or omitted too long go first (scheduler.h) */
+    /* the next check for starving inputs is due when rill_stats.expansions reaches this value */
     int64_t next_check;
-    /* items that no timestep in progress expands; the next timestep is selected from them. `slot` is here an item's index in
+    /* inputs that no timestep in progress expands; the next timestep is selected from them. `slot` is here an input's index in
      * rill_engine.running */
     running_items idle;
 } schedule;
@@ -38,10 +41,10 @@ typedef struct schedule {
 /* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
-/* Returns a list of items in flight as a scheduler sees them. The view's budget is the setting, not the value of the budget function. */
+/* Returns the inputs in flight as a scheduler sees them, with the budget of the setting. */
 rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
-/* Select idle items for timestep t: at least one, and more while they fit in the budget and in max_rows. None is selected if no item is
- * idle, if states are too few for now, or if the only item has failed. */
+/* Select idle inputs for a timestep: at least one, and more within the budget and max_rows. None if no input is idle, states are too few,
+ * or the only input failed. */
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows);
 
 /* Statistics of a run: counters, seconds per stage, and a lower bound on the number of timesteps (rill_stats.depth_bound). */
@@ -64,40 +67,39 @@ void statistics_end_stage(statistics *s, double *stage);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add the counters of one engine to *sum. The members that describe all engines together are not added: inputs, failed, waiting_peak and
- * nodes_bound. */
+/* Add an engine's counters to *sum, except those common to all engines: inputs, failed, waiting_peak, nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
-/* Count an output (a finished hypothesis): `change` is 1 when it joins its item, -1 when it is dropped. */
+/* Count an output (a finished hypothesis): `change` is 1 when it joins its input, -1 when it is dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Records what a timestep does with each item, for the user's trace function. Without a trace function only tracer_item() may be called;
- * tracer_candidate() and tracer_output() also require with_hypotheses. */
+/* Records what a timestep does with each input, for the user's trace function. Without one call only tracer_item(). tracer_candidate() and
+ * tracer_output() require with_hypotheses. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
     int32_t worker;       /* the engine's index among several workers */
     int32_t n_heuristics; /* number of heuristics of the run */
-    int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per item, or nothing */
+    int with_hypotheses;  /* 1: trace every candidate; 0: trace numbers per input, or nothing */
 } tracer;
 
-/* Record three numbers of each selected item: live hypotheses before the timestep, candidates after merging, entries in the new beam.
- * Call tracer_committed() before finished items free their slots. */
+/* Record three numbers per selected item: live hypotheses before, candidates after merging, entries of the new beam. Call
+ * tracer_committed() before finished inputs free their slots. */
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
 void tracer_merged(timestep *step);
 void tracer_committed(const items *all, timestep *step);
 /* Reserve memory to trace all candidates that merging may make in this phase. */
 rill_status tracer_reserve(timestep *step);
-/* Record that heuristic number `link` of the run dropped candidate j, of the selected item i. */
+/* Record that heuristic number `link` of the run dropped candidate j, of the selected input i. */
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
-/* Record what became of candidate j of selected item i. rank: in the new beam, or -1. fate: a rill_trace_fate. */
+/* Record what became of candidate j of selected input i. rank: in the new beam, or -1. fate: a rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
 /* Record an ended hypothesis that engine_merge() made an output at once. parent: its parent's rank in the beam; score: its path score. */
 void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
 
-/* Limits how many model states may exist at once; preempt.c preempts items when the limit leaves too few. */
+/* Limits how many model states may exist at once; preempt.c preempts inputs when the limit leaves too few. */
 typedef struct memory_limit {
     int64_t bytes; /* the setting `memory`, or what the device has free; 0: no limit in bytes */
     /* limit on nodes (model states) of this engine; 0: there is no limit, and the other members are unused */
@@ -107,11 +109,11 @@ typedef struct memory_limit {
     int64_t used_slot_bytes; /* bytes of encoder memory in use */
     /* total size of all inputs encoded so far: measured_size as estimated before encoding, encoded_size as reported by encode() */
     double measured_size, encoded_size;
-    /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
+    /* estimate of how many inputs in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
-    int32_t finished_in_window; /* number of items that finished since running_window changed */
-    /* Limits that several workers share, in n_shares equal parts. An input that needs more than one part is decoded by one engine with
-     * the whole limit (input_queue.h). */
+    int32_t finished_in_window; /* number of inputs that finished since running_window changed */
+    /* limits of all workers together, in n_shares equal parts. One engine uses the whole limit for an input that needs more than a part
+     * (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */
@@ -125,9 +127,8 @@ typedef struct backtrace_buffer {
     float *logp, *score;
 } backtrace_buffer;
 
-/* Makes the texts of outputs with finalize() of the domain: normally on the engine's thread, when an item finishes.
- * With rill_domain_info.finalize_anywhere the thread that delivers results makes them (workers.c). The result record then leaves the
- * engine without texts, and with extra outputs if `distinct` may drop some. */
+/* Makes the texts of outputs by the domain's finalize(): when an input finishes, or, with rill_domain_info.finalize_anywhere, on the thread
+ * that delivers results (workers.c). */
 typedef struct output_writer {
     rill_context *ctx;
     const rill_domain *domain;
@@ -139,8 +140,7 @@ typedef struct output_writer {
     backtrace_buffer backtrace;
 } output_writer;
 
-/* Data that scorers get about a row, beyond row_table. A scorer's state for a hypothesis is stored under its node, and lives as long
- * (hyp_pool.h). */
+/* Data of rows for scorers. A hypothesis's scorer state is stored under its node (state id), and lives as long (hyp_pool.h). */
 typedef struct scorer_states {
     rill_context *ctx;
     /* [nodes, chain.state_bytes] scorer states by node: for each node, the states of all scorers one after the other */
@@ -190,7 +190,7 @@ typedef struct admission {
     /* slots that were passed to the domain: a copy, since the domain may overwrite rill_input.slot */
     int32_t *slot;
     int32_t n;
-    int32_t last_refill; /* number of items that the last refill admitted */
+    int32_t last_refill; /* number of inputs that the last refill admitted */
 } admission;
 
 /* An item's outputs in the form that scorers' found() reads. found() may request a second decoding of the input. */
@@ -236,10 +236,10 @@ struct rill_engine {
     void *cube_key_user;
 };
 
-/* rill_model.c: start a runner for one thread and its context; inside a call the runner may use `threads` threads.
- *   RILL_OK · RILL_ERR_ARGUMENT (the model serves one engine at a time, and one uses it) · a failure of start() */
+/* rill_model.c: start a runner for one thread, with `threads` threads inside calls.
+ *   RILL_OK · RILL_ERR_ARGUMENT (another engine uses the model, which serves one) · a failure of start() */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
-void rill__runner_stop(rill__runner *runner); /* also accepts a runner that was not started */
+void rill__runner_stop(rill__runner *runner); /* accepts a runner that was not started */
 /* Returns the domain's action for an unknown token (<unk>), or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
 /* Fail if the user requests an output field that the domain does not have. */
@@ -256,25 +256,23 @@ int64_t engine_n_waiting(rill_engine *e);
 rill_status engine_reserve_domain(rill_engine *e);
 /* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);
-/* Mark an item that is in a timestep in progress: it is removed when the timestep ends. */
+/* Mark an input that is in a timestep in progress: it is removed when the timestep ends. */
 void engine_mark_cancelled(rill_engine *e, item *it);
 /* Fail one item of a timestep in progress. The timestep skips the item; the input's result gets `status` and `message`. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
-/* Returns 1 if a failure with this status fails only one input. Returns 0 if it ends the run: out of memory, a requested stop, or a
- * failed `check`. */
+/* Returns 1 if a failure with this status fails one input; 0 if it ends the run: out of memory, stopped, failed `check`. */
 int engine_is_input_error(rill_status status);
 
-/* expand.c: begin a phase: make a row for each live hypothesis, have the domain compute their states, and collect modifiers (bonuses and
- * masks). */
+/* expand.c: begin a phase: make a row per live hypothesis, have the domain compute states, collect bonuses and masks. */
 rill_status engine_expand(rill_engine *e, timestep *t);
-/* Append a row for the live beam entry at `rank` of the item selected[index], without a node (state id). Capacity must be reserved. */
+/* Append a row for the live beam entry at `rank` of the input selected[index], without a node (state id). Capacity must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 /* For all rows of the timestep: allocate nodes (state ids), have the domain's step() compute their states, and collect modifiers. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the nodes (state ids) reserved for the timestep: they are now in use, or not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
-/* Called before the rows from t->next_row on are scored. Cancelled and late items leave the timestep (item.leaves) and are finished
- * afterwards; t->next_row skips their rows.
+/* Called before scoring the rows from t->next_row on. Cancelled and late inputs leave the timestep (item.leaves): t->next_row skips their
+ * rows.
  *   RILL_OK · RILL_ERR_STOPPED (rill_engine_stop() was called) */
 rill_status engine_leave_midway(rill_engine *e, timestep *t);
 /* Returns rows [from, from + n) of the timestep in the form that the domain's functions take. */
@@ -287,45 +285,43 @@ void timestep_finish(timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
-/* merge.c: list the best children of each selected item as candidates, best first. last: 1 in the timestep's last phase, where ended
- * children can become outputs. */
+/* merge.c: list the best children of each selected input, best first. last: 1 in the timestep's last phase, where outputs can arise. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Reserve memory for all candidates and outputs that the choices can become: merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
-/* For cube pruning: add to count[base + rank] how many of the best children of selected item i have their parent at `rank`. base: beam
- * entries of the selected items before i. */
+/* Cube pruning: count the best children of input i by parent: count[base + rank]. base: beam entries of selected inputs before i. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 
-/* chain.c: each heuristic, in order, drops candidates. t->candidates.stop[i] is set to 1 if one stops item i. */
+/* chain.c: each heuristic, in order, drops candidates. t->candidates.stop[i] is set to 1 if one stops input i. */
 rill_status engine_prune(rill_engine *e, timestep *t);
 
-/* stop_criteria.c: when a hypothesis may end or become an output, and when an item stops (steps 4, 6 and 7 of "One
- * timestep of one item, exactly" in docs/algorithms.md). */
+/* stop_criteria.c: when a hypothesis may end or become an output, and when an input's search stops (steps 4, 6 and 7 of "One timestep of
+ * one input, exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
-/* Returns the length limit of an input's hypotheses, in actions: from the settings, else the input's or the domain's limit, at least the
- * minimum length. The result never exceeds the domain's max_positions or, without these, the input's own limit. */
+/* Returns an input's length limit in actions: the setting's, else the input's or the domain's; at least the minimum length, at most
+ * max_positions or, without these, the input's own limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
-/* Whether the item's hypotheses may, must or must not end in the next timestep. */
+/* Whether the input's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
-/* Returns 1 if the length limit makes the next timestep the item's last, after which live hypotheses are truncated; else 0. */
+/* Returns 1 if the length limit makes the next timestep the input's last, after which live hypotheses are truncated; else 0. */
 int stop_is_last_timestep(const item *it);
 
-/* Returns the output that a hypothesis would become, without the member `hyp`. The hypothesis is a new child, a beam entry, or candidate
- * j. A live hypothesis's output is marked truncated. */
+/* Returns the output that a new child, a beam entry, or candidate j would become, without the member `hyp`. Live ones are marked
+ * truncated. */
 item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
 item_output stop_entry_output(const item *it, const beam_entry *entry);
 item_output stop_candidate_output(const item *it, const candidates *c, int32_t j);
-/* Add an output, unless the setting `keep` drops it. The item takes over the reference to output.hyp. Requires
+/* Add an output, unless the setting `keep` drops it. The input takes over the reference to output.hyp. Requires
  * engine_reserve_children(). */
 void stop_add_output(rill_engine *e, item *it, item_output output);
 
-/* For certificates (search/certify.c): record that the search gives up candidate j, ended or live. */
+/* Certificates (search/certify.c): record that the search gives up candidate j. */
 void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
 
-/* How many of an item's children merging takes, best first, and how it treats ended children. */
+/* How many of an input's children merging takes, best first, and how it treats ended children. */
 typedef struct child_quota {
     int32_t max_children; /* maximum number of children taken, live and ended */
     int32_t max_live;     /* maximum number of live children among them */
@@ -337,37 +333,34 @@ typedef struct child_quota {
 /* last: 1 in the last phase of a timestep. In earlier phases all children stay in the beam. */
 child_quota stop_child_quota(const item *it, int last);
 
-/* Returns how many of an item's `width` candidates fit in the new beam. */
+/* Returns how many of an input's `width` candidates fit in the new beam. */
 int32_t stop_beam_width(const item *it, int32_t width);
 
-/* Whether and why an item's search stops after a timestep. The reason determines which candidates become outputs. */
+/* Whether and why an input's search stops after a timestep. The reason determines which candidates become outputs. */
 typedef enum stop_reason {
     STOP_NOT,
-    STOP_ENOUGH,     /* the item has enough outputs: its candidates are dropped */
+    STOP_ENOUGH,     /* the input has enough outputs: its candidates are dropped */
     STOP_OUTPUT_ALL, /* all candidates become outputs, in rank order; live ones are truncated */
     /* a heuristic stops the item: its ended candidates become outputs; without any output also its live ones */
     STOP_REQUESTED,
 } stop_reason;
 
-/* The first criterion that is met decides: enough outputs (the setting `stop`); no live candidate, or the length limit; `requested`, by a
- * heuristic. Under at_limit "first" the length limit comes first.
- *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none. */
+/* Whether an input stops: enough outputs (setting `stop`), no live candidate, the length limit, or `requested` by a heuristic.
+ *   best_live: best path score of a live candidate; RILL_SCORE_DEAD: none */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
-/* commit.c: make the remaining candidates the items' new beams. last: 1 in the timestep's last phase, after which items may stop. */
+/* commit.c: make the remaining candidates the inputs' new beams. last: 1 in the timestep's last phase, after which inputs may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
-/* For an item that stops: call before_outputs() of its search variants (search_variant.h). Returns 1 if one has added an output, else 0. */
+/* For an input that stops: call before_outputs() of its search variants (search_variant.h). Returns 1 if one added an output, else 0. */
 int engine_before_outputs(rill_engine *e, item *it, int needs_output);
-/* Release the references of the item's old beam that did not pass to new entries or outputs. The beam is then empty. */
+/* Release the references of the input's old beam that did not pass to new entries or outputs. The beam is then empty. */
 void engine_release_beam(rill_engine *e, item *it);
 
 /* scorer_calls.c: call all scorers for the timestep's rows, and collect their bonuses, masks and limits in `mods`. */
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods);
-/* For the setting `check`: call the scorers for each item alone. The run fails if modifiers differ from `all`, or exceed a scorer's
- * max_bonus. */
+/* For the setting `check`: call the scorers for each input alone. The run fails if modifiers differ from `all`, or exceed max_bonus. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
-/* Returns an upper bound on the sum of all scorers' bonuses for an action, and in *end for the end action. Requires max_bonus() of every
- * scorer. */
+/* Returns an upper bound on all scorers' bonuses for an action, and in *end for the end action. Requires max_bonus() of every scorer. */
 double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Returns rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
@@ -375,17 +368,17 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
-/* Call found() of the scorers with the outputs of an item whose search has stopped. Returns RILL_AGAIN if one requests another search. */
+/* Call found() of the scorers with the outputs of an input whose search has stopped. Returns RILL_AGAIN if one requests another search. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 /* Call done() of the first n scorers of the run for input `id`, which has these instances. */
 void engine_scorers_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n);
 
-/* request_progress.c: call the progress callbacks of the items that continue after timestep `t`. Requires a request with such a callback.
- * RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
+/* request_progress.c: call the progress callbacks of the inputs that continue.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
 rill_status progress_report(rill_engine *e, const timestep *t);
 
-/* finish.c: make the result of an item whose search has stopped, and free the item. Returns RILL_AGAIN if the item goes on: exact
- * search, or a restart. */
+/* finish.c: make the result of an input whose search has stopped, and free the input. RILL_AGAIN: the search goes on (exact search, or a
+ * restart). */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Deliver the result of an input's first search, because its deadline has passed during a second one. */
 void engine_deliver_saved(rill_engine *e, queued_input *in);
@@ -405,17 +398,17 @@ rill_status engine_give_back(rill_engine *e, queued_input *in);
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
 /* preempt.c. */
-/* Preempt items until the oldest item in flight can be expanded; no timestep may be in progress. If that does not suffice, the oldest
- * item returns to the queue, finishes or fails, and nothing is in flight. */
+/* Preempt inputs until the oldest can be expanded; no timestep may be in progress. If that is not enough, the oldest returns to the queue,
+ * finishes or fails. */
 rill_status engine_preempt(rill_engine *e);
 
-/* cancel_and_deadline.c. engine_drop_inputs() finishes cancelled and late inputs that no timestep uses: in the queue, ready or idle.
- * engine_finish_cancelled() finishes the timestep's items that failed or were cancelled. */
+/* cancel_and_deadline.c: engine_drop_inputs() finishes cancelled and late inputs that are queued, ready or idle; engine_finish_cancelled()
+ * those of a timestep. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
-/* End an item without new outputs. place: its index among the running items, or IS_READY. status: RILL_OK delivers the saved result of
- * an earlier search; others become a failed result. */
+/* End an item without new outputs. place: index among the running items, or IS_READY. status: RILL_OK delivers a saved result; others fail
+ * the input. */
 enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
@@ -426,53 +419,51 @@ rill_status memory_limit_init(rill_engine *e, int32_t workers);
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
 /* Returns the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
 double memory_limit_free_bytes(const rill_engine *e);
-/* Returns 1 if an input may be encoded besides n others, else 0, and subtracts its expected memory from *free_bytes. size: measured
- * before encoding. */
+/* Returns 1 if an input may be encoded besides n others, and subtracts its expected memory from *free_bytes; else 0. size: before
+ * encoding. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input. measured: its size before encoding.
- *   RILL_OK · RILL_AGAIN (exceeds the engine's part of the limit, not counted) · RILL_ERR_INPUT, with a message in `input` (exceeds the
- *   whole limit) */
+ *   RILL_OK · RILL_AGAIN (above the engine's part of the limit, not counted) · RILL_ERR_INPUT (above the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
 /* Returns how many more states the limit allows. States reserved for a timestep in progress count as used. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
-/* Returns an upper bound on the number of states that one more timestep of the item in this slot makes. */
+/* Returns an upper bound on the number of states that one more timestep of the input in this slot makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
-/* Lower running_window (the estimated number of items that fit in memory): the states of the chosen items did not fit. */
+/* Lower running_window (the estimated number of inputs that fit in memory): the states of the chosen inputs did not fit. */
 void memory_limit_shrink_window(rill_engine *e);
-/* Check that one item's full beam fits in the limit on rows. `r`: request with the settings; NULL: the engine's.
+/* Check that one input's full beam fits in the limit on rows. r: a request's settings; NULL: the engine's.
  *   RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_check(const rill_engine *e, const request *r);
-/* Give the engine the whole limit (1) or its part (0). Nothing may be in flight. The limit on rows stays divided, because scratch memory
- * is never freed. */
+/* Give the engine the whole limit (1) or its part (0). Nothing may be in flight. The limit on rows stays divided: scratch memory is never
+ * freed. */
 void memory_limit_use(rill_engine *e, int has_all);
-/* An item has finished: subtract its encoder memory from used_slot_bytes. */
+/* An input has finished: subtract its encoder memory from used_slot_bytes. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 
 /* output_writer.c */
-/* Write the actions of an output of the item in `slot`, oldest first, to *hypothesis; a timestep adds one action per phase. The arrays
- * belong to `u`, until the next call.
+/* Write an output's actions, oldest first, to *hypothesis. Arrays belong to `u`, until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);
 
-/* Append a hypothesis's text, NUL-terminated, and its additional fields to `text`; set out->text_bytes. If `distinct` is 1 and the text of
- * one of outputs[0, n) is equal, append nothing and set *is_new to 0.
+/* Append a hypothesis's text, NUL-terminated, and additional fields to `text`; set out->text_bytes. With `distinct` a text equal to one of
+ * outputs[0, n) is not appended: *is_new = 0.
  *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
 rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
 /* Set the outputs' pointers to texts, actions and log-probabilities, after all outputs were added, because appending may move the
  * arrays. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
-/* Make the texts of a record that left the engine without them. They are stored in `text`, and valid until it is used again. */
+/* Write the output texts of a record into `text`, if the engine has not written them yet. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 /* tracer.c */
-/* Call the trace function, if there is one, for an item that was admitted, has finished or was restarted. */
+/* Call the trace function, if there is one, for an input that was admitted, has finished or was restarted. */
 void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
-/* engine.c: queue a request. failed: RILL_OK; else the input has failed already, and its text is the message. Errors of settings and
- * arguments are returned here, except by workers' engines.
- *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
+/* engine.c: queue a request. failed: RILL_OK, or the status of an input that has already failed, with its text as message. Errors of
+ * settings are returned here, except by workers' engines.
+ *   RILL_OK · a status of rill_engine_submit_request() except RILL_AGAIN: the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 
 /* Copy a caller's setup. A program built against an older version has shorter structs.

@@ -1,13 +1,13 @@
-/* Expands hypotheses: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks, limits).
+/* Expands hypotheses: makes a row for each, has the domain compute its state, collects its modifiers (bonuses, masks, limits).
  *
- * A row is one live hypothesis in a call of the model; an item's rows are adjacent, in rank order. States (such as KV cache entries) are
- * computed here, not on commit: candidates that heuristics drop never get one. */
+ * An input's rows are adjacent, in rank order.
+ * A state is computed when its hypothesis is expanded, so candidates that heuristics dropped get none. */
 #include <math.h>
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- modifiers ---------------------------------------------------------------------------------------------------- */
+/* --- modifiers of scores ------------------------------------------------------------------------------------------ */
 
 /* Returns how many choices to request per row: as many as a search variant needs, else the maximum number of children. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
@@ -46,8 +46,8 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Returns 1 if settings restrict a row, else 0. *max_m: largest number of choices of a row. An item's owner (a search variant) lifts
- * scorers' limits, which counts as a restriction. */
+/* Returns 1 if settings restrict a row. *max_m: largest number of choices per row. An input's owner (a search variant) lifts scorers'
+ * limits: a restriction too. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
     const int last = t->phase == e->info.phases - 1, same_settings = e->requests.n_requests == 0 && t->n_owned == 0;
@@ -94,7 +94,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
     return RILL_OK;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------ */
 
 static rill_status reserve_rows(timestep *t, size_t rows)
 {
@@ -148,8 +148,8 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
                        .group = t->group};
 }
 
-/* Mark cancelled and late items that leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning),
- * or the search is exact. */
+/* Mark cancelled and late inputs to leave midway. None leaves if beams have changed (several phases), rows are shared (cube pruning), or
+ * the search is exact. */
 static rill_status mark_leaving(rill_engine *e, const timestep *t)
 {
     const double now = e->requests.next_deadline < INFINITY ? requests_now(&e->requests) : -INFINITY;
@@ -170,7 +170,7 @@ rill_status engine_leave_midway(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Remove the rows of items that have left the timestep from the row table. */
+/* Remove the rows of inputs that have left the timestep from the row table. */
 static void remove_left_rows(const rill_engine *e, row_table *r)
 {
     int32_t to = 0;

@@ -1,4 +1,4 @@
-/* Makes the result of an input whose search has stopped: the n best outputs by final score. Equal scores keep the order of discovery. */
+/* Makes the result of an input whose search has stopped: the n best outputs. Ties keep the order of discovery. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "engine_internal.h"
 
-/* --- freeing ------------------------------------------------------------------------------------------------------ */
+/* --- freeing inputs ----------------------------------------------------------------------------------------------- */
 
 void engine_free_slot(rill_engine *e, int32_t slot)
 {
@@ -30,7 +30,7 @@ static void free_item(rill_engine *e, int32_t slot)
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     engine_free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* other loops over a timestep's items then see NULL */
+    e->items.item[slot].request = NULL; /* other loops over a timestep's inputs then see NULL */
 }
 
 void engine_free_item(rill_engine *e, int32_t slot)
@@ -61,7 +61,7 @@ rill_status engine_give_back_item(rill_engine *e, int32_t slot)
     return engine_give_back(e, e->items.item[slot].input);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- filling results ---------------------------------------------------------------------------------------------- */
 
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
@@ -165,7 +165,7 @@ static const char *fewer_outputs_reason(const rill_settings *s)
     if (s->distinct && is_pruned && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups <= 1 && is_pruned && s->min_width < s->k) /* with beam groups heuristics do not prune */
+    if (s->groups <= 1 && is_pruned && s->min_width < s->k) /* heuristics do not prune beam groups */
         return "the search found no more (a larger min-width, or without pruning a larger beam-size, finds more, and may change the best "
                "output)";
     return "the search found no more (a larger beam-size finds more, and may change the best output)";
@@ -206,7 +206,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     return RILL_OK;
 }
 
-/* Save an item's result before a scorer restarts its search: it is delivered if the deadline passes during the second search. */
+/* Save an input's result before a scorer restarts its search: it is delivered if the deadline passes during the second search. */
 static rill_status save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
@@ -254,7 +254,7 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
                  it->timestep);
 }
 
-/* Restart an item's search, because a scorer requested it. */
+/* Restart an input's search, because a scorer requested it. */
 static rill_status search_again(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
@@ -284,7 +284,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     tracer_item(e, RILL_TRACE_FINISHED, slot, status);
     if (status < 0) {
-        char message[300]; /* as large as result_record.message */
+        char message[300]; /* message of a failed input, as large as result_record.message */
         if (it->n_outputs == 0)
             write_no_output_reason(e, it, message, sizeof message);
         else

@@ -5,7 +5,7 @@
 #define NODE(id) (f->hyp[id].internal[HYP_NODE])
 #define REFS(id) (f->hyp[id].internal[HYP_REFS])
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of the pool ------------------------------------------------------------------------------------------- */
 
 void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need)
 {
@@ -21,8 +21,7 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* Grow an array whose capacity is an int32_t, as ids are. Near the limit it grows to the limit at once, because domains' tables grow by
- * at least half. */
+/* Grow an array. Near its limit it grows to the limit at once: domains' tables grow by at least half. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
@@ -64,7 +63,7 @@ rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew)
     return RILL_OK;
 }
 
-/* --- hyps --------------------------------------------------------------------------------------------------------- */
+/* --- allocating hypotheses ---------------------------------------------------------------------------------------- */
 
 void hyp_arena_init(hyp_arena *a)
 {
@@ -162,7 +161,7 @@ void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp)
     hyp_pool_release_all(f, &alone, 1);
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
+/* --- hypothesis states -------------------------------------------------------------------------------------------- */
 
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node)
 {

@@ -1,26 +1,23 @@
-/* Declares the hypothesis pool: the hypotheses in flight as one tree, and the ids of their model states (KV cache entries).
+/* The hypothesis pool: hypotheses in flight as a tree, and the ids of their model states (KV cache entries).
  *
- * A *hyp* is a hypothesis: its parent plus one action. A *node* is the id under which the domain (the model's code) stores the state of one
- * hyp. States use most of the memory, so a node is freed as soon as the domain allows:
+ * A *hyp* is a hypothesis: its parent plus one action. A *node* is the id of its state in the domain. States use most of the memory, so a
+ * node is freed as soon as possible:
  *
- *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state alone. A node has its own reference count (HYP_HOLDS):
- *                      one for the hyp's beam entry while it is expanded, one for each child without a state yet. At 0 the node is freed;
- *                      the hyp stays
- *   RILL_STATE_PATH    a state is computed from the states of the whole path, so a node lives as long as its hyp
+ *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state. A node has its own reference count (HYP_HOLDS): one
+ *                      for the beam entry while expanded, one per child without a state. At 0 the node is freed; the hyp stays
+ *   RILL_STATE_PATH    a state is computed from all ancestors' states: a node lives as long as its hyp
  *
- * Hyps of one item are stored in chunks of the item's *arena*. A path then touches few cache lines, and a finished item frees its chunks
- * without visiting each hyp.
+ * Hyps of one input are in chunks of its *arena*: a path touches few cache lines, and a finished input frees chunks, not hyps.
  *
- * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
- * entries and outputs that refer to it. In parent mode a hyp without a state yet (HYP_NOT_STEPPED) holds a reference to the node of
- * state_parent, the hyp from whose state it will be computed. Freed nodes wait in `freed_nodes` until they have been passed to the domain's
- * free(), and only then are reused. */
+ * Invariants: a hyp's reference count is the number of its children, hyps whose state is computed from its state, beam entries and
+ * outputs. In parent mode a hyp without a state (HYP_NOT_STEPPED) holds a reference to the node of state_parent, the hyp to compute from.
+ * Freed nodes wait in `freed_nodes` until passed to the domain's free(); then they are reused. */
 #pragma once
 
 #include "internal.h"
 #include "rill/scorer.h"
 
-enum { HYP_CHUNK = 32 }; /* hypotheses per chunk: one kilobyte, less than most items need */
+enum { HYP_CHUNK = 32 }; /* hypotheses per chunk: one kilobyte, less than most inputs need */
 
 enum {
     HYP_NO_NODE = -1,     /* the hypothesis has ended, or its node (state id) was freed */
@@ -34,7 +31,7 @@ enum {
     HYP_NODE,
     /* number of references from children, from hypotheses computed from this one's state, from beam entries and from outputs */
     HYP_REFS,
-    /* reference count of the node, which is freed at 0 (see the top of this file); used only with RILL_STATE_PARENT */
+    /* reference count of the hypothesis's state, which is freed at 0; used only with RILL_STATE_PARENT */
     HYP_HOLDS,
 };
 
@@ -45,7 +42,7 @@ typedef struct hyp_chunk {
     uint32_t unused; /* bit i: element i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
 } hyp_chunk;
 
-/* The chunks in which one item's hypotheses are stored. Initialise with hyp_arena_init(). */
+/* The chunks in which one input's hypotheses are stored. Initialise with hyp_arena_init(). */
 typedef struct hyp_arena {
     int32_t first_chunk;      /* first chunk of the arena, linked by hyp_chunk.next; -1: none */
     int32_t first_open_chunk; /* first chunk with free elements, linked by hyp_chunk.next_open; -1: none */
@@ -71,8 +68,8 @@ typedef struct hyp_pool {
     /* A stack of free nodes (state ids). The ids from node_top on were never used and are free too. */
     int32_t *free_nodes;
     int32_t node_capacity, node_top, n_free_nodes, n_nodes, nodes_peak;
-    int32_t node_limit;   /* maximum number of nodes; INT32_MAX - 1: only the range of ids limits it */
-    int32_t *freed_nodes; /* freed nodes that were not passed to the domain's free() yet */
+    int32_t node_limit;   /* maximum number of states; INT32_MAX - 1: limited only by the range of ids */
+    int32_t *freed_nodes; /* ids of freed states that were not passed to the domain's free() yet */
     size_t freed_nodes_capacity;
     int32_t n_freed_nodes;
 } hyp_pool;
@@ -81,19 +78,18 @@ void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need);
 void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
-/* Free an arena's hypotheses, even with references, and its chunks. nodes: 1 if nodes (state ids) are freed too, 0 if no hypothesis has
- * one, as in parent mode when none is live. */
+/* Free an arena's hypotheses, even with references, and its chunks. nodes: 1: free state ids too; 0: no hypothesis has one. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
 /* Prefetch the arena's hypotheses into the CPU cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
 /* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Reserve `n` more nodes (state ids), within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1 if the new
- * f->node_capacity must be passed to the domain's reserve(). */
+/* Reserve `n` more state ids, within node_limit, so that hyp_pool_assign_nodes() cannot fail. *capacity_grew: 1: call the domain's
+ * reserve() with f->node_capacity. */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
-/* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
+/* --- inlined: operations for every hypothesis -------------------------------------------------------------------- */
 
 /* Make another chunk the arena's current one, because the current chunk is full. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);
@@ -106,8 +102,7 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the hypothesis and its references to parent, state_parent and state_parent's node.
- * A bit mask lists free elements; walking a free list would miss the cache. */
+/* hyp_pool_add() without counting: the caller counts the references. A bit mask lists free elements; a free list would miss the cache. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -119,8 +114,8 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
     return id;
 }
 
-/* Returns the index of a new hypothesis; the caller owns one reference. parent, state_parent: -1 for none. live: 1 makes it
- * HYP_NOT_STEPPED, with a reference to its state_parent's node; 0: it has ended. */
+/* Add a hypothesis; the caller owns one reference. parent, state_parent: -1 for none. live: 1: HYP_NOT_STEPPED, with a reference to
+ * state_parent's node; 0: ended. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -163,8 +158,7 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* Remove a reference to `hyp`. At zero references it is freed and its parent loses a reference, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, which lets the
- * CPU prefetch them. */
+/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, for prefetching. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
 /* Returns the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */
@@ -173,10 +167,9 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Give each of n live hypotheses a new node with one reference. Requires hyp_pool_reserve_nodes() for n nodes. node: [n] receives the
- * ids. */
+/* Give each of n live hypotheses a new state id with one reference, within those reserved. node: [n] out: the ids. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
 /* Call this when the states of n hypotheses are computed: their references to their state_parents' nodes are released. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
-/* Make the nodes in `freed_nodes` available for reuse. Call this after they have been passed to the domain's free(). */
+/* Make the state ids in `freed_nodes` available again, after passing them to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);

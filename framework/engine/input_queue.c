@@ -9,7 +9,7 @@
 /* minimum capacity of an unsorted queue for threaded engines: no engine waits while the reader wakes up */
 enum { MIN_SHARED = 256 };
 
-/* --- creation ----------------------------------------------------------------------------------------------------- */
+/* --- creating the queue ------------------------------------------------------------------------------------------- */
 
 static int make_locks(input_queue *q)
 {
@@ -70,7 +70,7 @@ void input_queue_finish(input_queue *q)
     *q = (input_queue){0};
 }
 
-/* --- waiting inputs; the lock is held ----------------------------------------------------------------------------- */
+/* --- waiting inputs (the lock is held) ---------------------------------------------------------------------------- */
 
 static void insert(input_queue *q, queued_input **link, queued_input *in)
 {
@@ -139,7 +139,7 @@ void input_queue_wake_reader(input_queue *q)
     if (!q->closed && 2 * q->n <= q->max_entries) pthread_cond_signal(&q->reader_cond);
 }
 
-/* --- submitting --------------------------------------------------------------------------------------------------- */
+/* --- submitting inputs -------------------------------------------------------------------------------------------- */
 
 int64_t input_queue_space(input_queue *q)
 {
@@ -197,7 +197,7 @@ rill_status input_queue_add(input_queue *q, const char *text, size_t length, ril
     return RILL_OK;
 }
 
-/* --- taking ------------------------------------------------------------------------------------------------------- */
+/* --- taking inputs from the queue --------------------------------------------------------------------------------- */
 
 int32_t input_queue_offer(input_queue *q, input_taker *taker)
 {
@@ -272,7 +272,7 @@ void input_queue_free(input_queue *q, input_taker *taker, queued_input *in)
     taker->n_held--;
 }
 
-/* --- leaving early ------------------------------------------------------------------------------------------------ */
+/* --- inputs cancelled or too late --------------------------------------------------------------------------------- */
 
 /* Make the failed result of the waiting input at *link, and remove the input from the queue. The lock is held. */
 static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool *records, rill_status status,
@@ -323,7 +323,7 @@ rill_status input_queue_cancel(input_queue *q, int64_t id)
     return RILL_OK;
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- results in order --------------------------------------------------------------------------------------------- */
 
 rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out)
 {

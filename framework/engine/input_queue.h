@@ -1,27 +1,22 @@
-/* The input queue: inputs that wait to be decoded, by one engine or by several on their own threads, and the results.
+/* The input queue: inputs that wait for one or several engines, and their results.
  *
  *   submit -> queue -> engines -> reorder buffer -> next
  *
- * Without sorting the queue is first in, first out. With sorting a window of inputs fills, is sorted once, and is used up before the next
- * fills. A window is closed when it is full, or when an engine that may take from it is stepped.
+ * First in, first out; or, with sorting, a window of inputs fills, is sorted once, and is used up.
  *
- * An engine holds an input from input_queue_pop() until input_queue_free().
+ * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*. Once all engines have finished their
+ * inputs, one decodes the exclusive inputs alone, with the whole limit.
  *
- * An input that exceeds an engine's part of the memory limit returns to the queue as *exclusive*, and comes first. Once all engines have
- * finished their inputs, one engine gets the whole limit and decodes the exclusive inputs alone. Results never wait for free capacity, so
- * an engine can always finish its inputs.
- *
- * Functions lock the queue's lock, unless their comments say that the caller holds it. */
+ * Functions lock the queue, unless the caller holds the lock (see their comments). */
 #pragma once
 
 #include "requests.h"
 #include "rill/carve.h"
 
-/* --- the reorder buffer ------------------------------------------------------------------------------------------- */
+/* --- reorder buffer of results ------------------------------------------------------------------------------------ */
 
-/* The reorder buffer: finished results, and the order in which they are delivered. An input has a place in a ring until its result is
- * delivered and all earlier inputs are finished.
- * The ring limits how far the stream runs ahead of its oldest unfinished input: memory is constant, and no paused item starves. */
+/* The reorder buffer: finished results in delivery order. An input has a place in a ring until its result and all earlier ones are
+ * delivered. So the ring's size bounds memory. */
 
 /* A result and the memory its pointers refer to. */
 typedef struct result_record {
@@ -95,7 +90,7 @@ int reorder_has_next(const reorder_buffer *o, int at_end);
 /* Deliver the next result. RILL_OK · RILL_AGAIN (no result can be delivered yet) */
 rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out);
 
-/* --- the queue ---------------------------------------------------------------------------------------------------- */
+/* --- queue of inputs ---------------------------------------------------------------------------------------------- */
 
 typedef struct queued_input {
     struct queued_input *next; /* next input in the queue, or in the list of free inputs */
@@ -130,10 +125,10 @@ typedef struct input_taker {
 
 typedef struct input_queue {
     rill_context *ctx; /* context of the thread that submits inputs */
-    /* Protects all members below, and each engine's input_taker except n_offered. The submitting thread alone writes `closed` and which
-     * results were delivered, so it reads these without the lock. */
+    /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivery
+     * state, so it reads them without the lock. */
     pthread_mutex_t lock;
-    /* on these conditions the engines wait, and the thread that submits inputs */
+    /* conditions on which the engines, and the submitting thread, wait */
     pthread_cond_t engine_cond, reader_cond;
     rill_sort sort;
     int32_t max_entries; /* maximum number of waiting inputs in the queue */
@@ -170,13 +165,13 @@ static inline input_queue *input_queue_lock(input_queue *q)
 #define LOCK_TO_END_OF_BLOCK(q) \
     input_queue *const locked_queue __attribute__((cleanup(input_queue_unlock))) = input_queue_lock(q)
 
-/* Make a queue for n_engines engines. threaded: 1 if each engine runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
+/* Create a queue for n_engines engines. threaded: 1 if each runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
  * input_queue_finish() is allowed) */
 rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,
                              int threaded);
 void input_queue_finish(input_queue *q);
 
-/* --- by the thread that submits ----------------------------------------------------------------------------------- */
+/* --- called by the thread that submits ---------------------------------------------------------------------------- */
 
 /* Returns how many inputs can be added now. */
 int64_t input_queue_space(input_queue *q);
@@ -189,13 +184,13 @@ rill_status input_queue_add(input_queue *q, const char *text, size_t length, ril
 int64_t input_queue_pending(input_queue *q);
 int input_queue_is_idle(input_queue *q);
 void input_queue_close(input_queue *q);
-/* Cancel a waiting input at once, else mark it for its engine. RILL_OK · RILL_AGAIN (cancelled before) · RILL_ERR_NOT_FOUND (not recorded:
+/* Cancel a waiting input at once, or mark it for its engine. RILL_OK · RILL_AGAIN (cancelled before) · RILL_ERR_NOT_FOUND (not recorded:
  * no such input, or it has a result) · RILL_ERR_MEMORY */
 rill_status input_queue_cancel(input_queue *q, int64_t id);
 /* Deliver the next result to the caller, as reorder_next() does. */
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);
 
-/* --- by engines; the lock is held --------------------------------------------------------------------------------- */
+/* --- called by engines that hold the lock ------------------------------------------------------------------------- */
 
 /* Returns how many inputs the engine may take now. If they are exclusive, the engine gets the whole memory limit. */
 int32_t input_queue_offer(input_queue *q, input_taker *taker);
@@ -206,12 +201,12 @@ queued_input *input_queue_pop(input_queue *q, input_taker *taker);
 /* Wake the reader if at least half of the queue is empty. */
 void input_queue_wake_reader(input_queue *q);
 
-/* --- by engines --------------------------------------------------------------------------------------------------- */
+/* --- called by engines -------------------------------------------------------------------------------------------- */
 
-/* Fail the waiting inputs whose deadline is <= now. Inputs with a saved result from a worker move to the list *with_result instead, also
- * if the call fails. RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
+/* Fail the waiting inputs whose deadline is <= now. Inputs with a worker's saved result move to the list *with_result, also on failure.
+ * RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
-/* Return an input that the engine holds to the queue, as exclusive. Returns 0 if it is cancelled; the engine then still holds it. */
+/* Return an engine's input to the queue, as exclusive. Returns 0 if it is cancelled; the engine then keeps it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
 /* Free an input that the engine holds, when the input has its result or the run is over. */
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);

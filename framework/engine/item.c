@@ -1,7 +1,7 @@
-/* Keeps the items in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
+/* Keeps the inputs in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
 #include "engine_internal.h"
 
-/* --- slots -------------------------------------------------------------------------------------------------------- */
+/* --- slots of inputs in flight ------------------------------------------------------------------------------------ */
 
 void items_init(items *all, rill_context *ctx)
 {
@@ -45,7 +45,7 @@ void items_free_slot(items *all, int32_t slot)
     all->free_slots[all->n_free_slots++] = slot;
 }
 
-/* --- beams -------------------------------------------------------------------------------------------------------- */
+/* --- beam of an input --------------------------------------------------------------------------------------------- */
 
 rill_status items_begin(items *all, hyp_pool *f, int32_t slot)
 {
@@ -90,7 +90,7 @@ int item_output_compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* --- ready items -------------------------------------------------------------------------------------------------- */
+/* --- encoded inputs that wait for a place ------------------------------------------------------------------------- */
 
 void items_push_ready(items *all, int32_t slot, int first)
 {
@@ -120,7 +120,7 @@ int32_t items_pop_ready(items *all)
     return slot;
 }
 
-/* --- running items ------------------------------------------------------------------------------------------------ */
+/* --- inputs of the running batch ---------------------------------------------------------------------------------- */
 
 int64_t running_n_live(const running_items *f)
 {
@@ -187,7 +187,7 @@ void running_remove(running_items *f, items *all, int32_t place)
     f->n--;
 }
 
-/* --- the engine's items ------------------------------------------------------------------------------------------- */
+/* --- inputs of an engine ------------------------------------------------------------------------------------------ */
 
 rill_status engine_reserve_domain(rill_engine *e)
 {

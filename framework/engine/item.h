@@ -1,14 +1,12 @@
-/* Declares items: the inputs that a run is decoding, each with its beam and its outputs, in a slot.
+/* Items: inputs being decoded, each with its beam and outputs, in a slot.
  *
- * A slot is the index of an item, and the id of its encoder memory in the domain. A slot is free, ready (encoded, waiting for admission) or
- * in flight, except while its input is being encoded. Data that each timestep reads for all items is stored in separate arrays, because the
- * item structs would miss the CPU cache. */
+ * A slot is the index of an item and of its encoder memory. It is free, ready (encoded, not admitted) or in flight. */
 #pragma once
 
 #include "hyp_pool.h"
 #include "requests.h"
 
-/* An entry of an item's beam. It copies the data that expansion reads from its hypothesis, to avoid cache misses in the hypothesis pool. */
+/* An entry of an input's beam, with a copy of the hypothesis's data for expansion, to avoid cache misses. */
 typedef struct beam_entry {
     double path_score;
     int32_t hyp;    /* index of the hypothesis in the hypothesis pool; the entry holds a reference to it */
@@ -35,14 +33,14 @@ typedef struct item_output {
     int32_t hyp;
     int32_t length; /* number of timesteps, an end action not counted */
     int32_t group;  /* beam group (diverse beam search) or constraint bank (lexical constraints) */
-    uint32_t order; /* order in which the item's outputs were found */
+    uint32_t order; /* order in which the input's outputs were found */
     uint8_t truncated;
     uint8_t has_end_action; /* 1: the hypothesis has an end action, which the setting count-end adds to its length */
 } item_output;
 
 /* An input that is being decoded. Members that every timestep reads come first, for the CPU cache. */
 typedef struct item {
-    const rill_settings *settings;    /* borrowed: the engine's settings, or the settings of the item's request */
+    const rill_settings *settings;    /* borrowed: the engine's settings, or the settings of the input's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
     uint32_t variants;                /* bit mask of the search variants that the settings select */
     beam_entry *beam;                 /* [width] the beam */
@@ -59,20 +57,20 @@ typedef struct item {
     int64_t id;
     hyp_arena arena;
     uint8_t blocks_ngrams;  /* 1: n-grams that repeat are blocked or penalised */
-    uint8_t stop_requested; /* 1: a heuristic stopped the item in an earlier phase of this timestep */
-    uint8_t timed_out;      /* 1: the item's deadline has passed */
-    /* 1: the item has failed, or was cancelled during a timestep; it is removed when the timestep is over */
+    uint8_t stop_requested; /* 1: a heuristic stopped the input in an earlier phase of this timestep */
+    uint8_t timed_out;      /* 1: the input's deadline has passed */
+    /* 1: the input has failed, or was cancelled during a timestep; it is removed when the timestep is over */
     uint8_t cancelled;
-    uint8_t leaves; /* 1: the item left its timestep midway, cancelled or late, and keeps the beam it had before */
+    uint8_t leaves; /* 1: the input left its timestep midway, cancelled or late, and keeps the beam it had before */
     uint8_t best_has_ended; /* 1: in some timestep the best candidate was an ended one */
     /* 1: outputs were dropped because they were truncated and the setting require-end is on */
     uint8_t dropped_truncated;
     double best_output_score;
-    int64_t last_expansion; /* value of rill_stats.expansions when the item was last expanded or admitted */
-    /* the search variant that makes the item's beams instead of merge and commit, such as exact search (search_variant.advance); NULL:
+    int64_t last_expansion; /* value of rill_stats.expansions when the input was last expanded or admitted */
+    /* the search variant that makes the input's beams instead of merge and commit, such as exact search (search_variant.advance); NULL:
      * none */
     const struct search_variant *owner;
-    /* first phase of the timestep in which the item has rows; always 0 for an item without an owner */
+    /* first phase of the timestep in which the input has rows; always 0 for an input without an owner */
     int32_t first_phase;
     struct exact_search *exact; /* data of exact search (exact.c); NULL: none yet */
 
@@ -81,33 +79,33 @@ typedef struct item {
     int64_t size;
     request *request;           /* NULL: the engine's settings apply to the input */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
-    int32_t next_slot;          /* slot of the next item in the list of ready items */
+    int32_t next_slot;          /* slot of the next input in the list of ready inputs */
     /* For certificates (certify.c). abandoned_bound: highest final score that an abandoned hypothesis could have reached.
      * abandoned_path_score: highest path score abandoned in this phase. */
     double abandoned_bound, abandoned_path_score;
-    /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
+    /* best ended hypothesis so far, with at-limit "best-ended" (best_ended.c); hyp -1: none */
     item_output best_ended;
-    /* negative: the item failed in the current timestep, and fail_reason is the message */
+    /* negative: the input failed in the current timestep, and fail_reason is the message */
     rill_status failed;
     rill_text fail_reason; /* message of a failure, or of a scorer that refused the input; empty: none */
-    /* bytes of the item's encoder memory, by the sizes that the domain declares; 0: there is no limit on it */
+    /* bytes of the input's encoder memory, by the sizes that the domain declares; 0: there is no limit on it */
     int64_t slot_bytes;
 } item;
 
 typedef struct items {
     rill_context *ctx;
     rill_columns memory;
-    /* All arrays have memory.capacity elements. All of them except free_slots are indexed by slot. */
+    /* [memory.capacity] arrays indexed by slot, except free_slots */
     item *item;
-    uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
-    uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */
-    /* how often selection passed the item over for lack of budget; at RUNNING_MAX_SKIPS the item is overdue. 0 without overdue_first
+    uint8_t *done; /* 1: the input's search has stopped, and its result is to be made */
+    uint8_t *busy; /* 1: the input belongs to a timestep in progress (beam_search.c) */
+    /* how often selection passed the input over for lack of budget; at RUNNING_MAX_SKIPS the input is overdue. 0 without overdue_first
      * (scheduler.h) */
     uint8_t *passed_over;
-    int32_t *running_index; /* the item's index among the running items (running_items) */
+    int32_t *running_index; /* the input's index among the running inputs (running_items) */
     int32_t *free_slots;    /* stack of free slots: free_slots[0, n_free_slots) */
     int32_t n_free_slots, n_cancelled;
-    int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
+    int32_t n_ready, first_ready, last_ready; /* list of ready inputs, linked by `next_slot`, in order of admission */
 } items;
 
 /* For certificates (certify.c): record that the search abandons a child or live candidate with this path score. */
@@ -126,7 +124,7 @@ static inline void item_abandon_output(item *it, double final_score)
 int item_output_compare(const void *left, const void *right);
 
 void items_init(items *all, rill_context *ctx);
-/* Free all memory. No item may have hypotheses in the hypothesis pool. */
+/* Free all memory. No input may have hypotheses in the hypothesis pool. */
 void items_finish(items *all);
 /* Make more slots if fewer than `need` are free. */
 rill_status items_reserve(items *all, int32_t need);
@@ -134,20 +132,19 @@ rill_status items_reserve(items *all, int32_t need);
 int32_t items_take_slot(items *all);
 void items_free_slot(items *all, int32_t slot);
 
-/* Start the search of the item in the slot: its beam is the empty hypothesis. */
+/* Start the search of the input in the slot: its beam is the empty hypothesis. */
 rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
-/* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
+/* Free the hypotheses of the input in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Add an encoded item to the end of the ready list. With `first` = 1 it goes to the beginning: a restarting item was admitted before the
- * others. */
+/* Append an encoded input to the ready list; with `first` = 1 prepend it: a restarting input was admitted before the others. */
 void items_push_ready(items *all, int32_t slot, int first);
 void items_remove_ready(items *all, int32_t slot);
-/* Remove and return the first ready item; the list must not be empty. */
+/* Remove and return the first ready input; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* The items in flight, in order of admission, with a column for each property that schedulers see. A changed item updates its columns,
- * which saves cache misses. Invariant: items->running_index[slot[i]] == i. */
+/* Inputs in flight, in order of admission: a column per property that schedulers see. An input updates its columns when it changes.
+ * Invariant: items->running_index[slot[i]] == i. */
 typedef struct running_items {
     rill_context *ctx;
     rill_columns memory;
@@ -155,31 +152,31 @@ typedef struct running_items {
     int32_t *slot, *timestep, *width;
     int64_t *id, *size, *refill_index;
     uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; 0 between selections */
-    int32_t *order;         /* [n] the scheduler's choice: indexes of items, most important first */
-    int32_t *skipped_index; /* indexes of the items that the current selection has skipped */
+    int32_t *order;         /* [n] the scheduler's choice: indexes of inputs, most important first */
+    int32_t *skipped_index; /* indexes of the inputs that the current selection has skipped */
     int32_t n_overdue;      /* number of overdue items: these are selected first */
 } running_items;
 
 enum {
-    RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
-    RUNNING_NAMED = 2,     /* the scheduler's list contains the item; used to find items that it lists twice */
-    RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
-    /* an item not expanded for this many rounds is overdue. In one round as many hypotheses are expanded as are live in flight */
+    RUNNING_TAKEN = 1,     /* the input is selected for this timestep */
+    RUNNING_NAMED = 2,     /* the scheduler's list contains the input; used to find inputs that it lists twice */
+    RUNNING_MAX_SKIPS = 8, /* an input passed over this many times is overdue */
+    /* an input not expanded for this many rounds is overdue. In one round as many hypotheses are expanded as are live in flight */
     RUNNING_MAX_ROUNDS = 4
 };
 
-/* Number of live hypotheses of all items in flight. */
+/* Number of live hypotheses of all inputs in flight. */
 int64_t running_n_live(const running_items *f);
 rill_status running_reserve(running_items *f, size_t n);
-/* Append an item, which refill (admission) number `refill_index` admits. Memory must be reserved. */
+/* Append an input, which refill (admission) number `refill_index` admits. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
-/* After a timestep: update the item's columns, with its number of timesteps and of live hypotheses. */
+/* After a timestep: update the input's columns, with its number of timesteps and of live hypotheses. */
 void running_update(running_items *f, const items *all, int32_t slot);
-/* Reset the number of times that an item was passed over: it is not overdue any more. */
+/* Reset the number of times that an input was passed over: it is not overdue any more. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
-/* Copy the properties of the item at index `from` of another list to index `to` of this one. */
+/* Copy the properties of the input at index `from` of another list to index `to` of this one. */
 void running_copy(running_items *list, int32_t to, const running_items *other, int32_t from);
-/* Remove the running item at index `place`; the items after it move up by one. */
+/* Remove the running input at index `place`; the inputs after it move up by one. */
 void running_remove(running_items *f, items *all, int32_t place);
-/* Move the running item at index `from` to the lower or equal index `to`, whose item has left. */
+/* Move the running input at index `from` to the lower or equal index `to`, whose input has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);

@@ -1,12 +1,11 @@
-/* Keeps a run within its limits on model states (KV cache entries) and encoder memory.
+/* Limits on model states (KV cache entries) and encoder memory.
  *
- * An input's size is known only after encoding. So the number of inputs to encode is estimated, and the last encoded batch may exceed the
- * limit. */
+ * An input's size is known only after encoding, so the last batch may exceed the limit. */
 #include <math.h>
 
 #include "engine_internal.h"
 
-/* --- the limit ---------------------------------------------------------------------------------------------------- */
+/* --- computing the limit ------------------------------------------------------------------------------------------ */
 
 /* Returns the advice in the error message about a limit in bytes that is too small. */
 static const char *memory_advice(const rill_engine *e)
@@ -14,8 +13,8 @@ static const char *memory_advice(const rill_engine *e)
     return e->settings.memory > 0 ? "raise memory, or lower" : "the device has no more free: lower";
 }
 
-/* Divide the bytes that runners leave: a quarter for encoded inputs and a quarter for a timestep's rows if they take memory, the rest
- * for states. Fixed parts make an input's success independent of other inputs. */
+/* Divide the bytes that runners leave: a quarter for encoded inputs, a quarter for a timestep's rows (if they take memory), the rest for
+ * states. Fixed parts make an input's success independent of others. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
@@ -98,7 +97,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
 }
 
-/* --- admission ---------------------------------------------------------------------------------------------------- */
+/* --- admission of inputs ------------------------------------------------------------------------------------------ */
 
 /* Each input is expected to need as many states as the average item in flight, and at least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
@@ -151,7 +150,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return RILL_OK;
 }
 
-/* running_window, the estimate of how many items fit, grows by one per running_window finished items. */
+/* running_window, the estimate of how many inputs fit, grows by one per running_window finished inputs. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;

@@ -1,22 +1,22 @@
-/* Finds the best children of each item's beam, in rank order: the candidates for its next beam (steps 2 to 4 of "One timestep of one item,
+/* Finds the best children of each input's beam, in rank order: candidates for the next beam (steps 2 to 4 of "One timestep of one input,
  * exactly" in docs/algorithms.md).
  *
- * The choices (next actions) of each live beam entry are sorted. A heap holds each entry's best child not yet taken, its head. k pops give
- * the best k children. Rank order is by score, then by the parent's rank, then by action.
+ * Each live entry's choices (next actions) are sorted. A heap holds each entry's best child not yet taken; k pops give the best k.
+ * Rank order: score, then the parent's rank, then action.
  *
- * Which popped children become outputs depends on the setting `finish`:
+ * Which children become outputs depends on the setting `finish`:
  *
- *   "top"         ended children before the first live child; other ended children stay in the beam
- *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
- *   "shrink"      all ended children popped; k children minus the outputs so far are popped, and an ended child's entry stays empty
- *   "one-step"    all ended children popped; k children are popped, and an ended child's entry stays empty for one timestep
+ *   "top"         ended children above the first live child; other ended children stay in the beam
+ *   "immediate"   ended children among the first k; later ones are dropped, and live children fill the beam
+ *   "shrink"      all ended children; k minus the outputs so far are popped, and an ended child's entry stays empty
+ *   "one-step"    all ended children; k are popped, and an ended child's entry stays empty for one timestep
  *
- * A search variant (search_variant.h), such as sampling, may choose the children; its list replaces the heap. */
+ * A search variant (search_variant.h), such as sampling, may choose the children instead. */
 #include <math.h>
 
 #include "engine_internal.h"
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of a merge -------------------------------------------------------------------------------------------- */
 
 static rill_status reserve_arrays(timestep *t, const children_size *need)
 {
@@ -76,7 +76,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
-/* --- the heap ----------------------------------------------------------------------------------------------------- */
+/* --- heap of the best children ------------------------------------------------------------------------------------ */
 
 int merge_head_compare(const void *left, const void *right)
 {
@@ -121,26 +121,25 @@ static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double s
     heap[index].rank = rank;
 }
 
-/* State of merging one item's children into candidates. */
+/* State of merging one input's children into candidates. */
 typedef struct merge {
     rill_engine *e;
     timestep *t;
     item *it;
     const int32_t *rows; /* [width] row of each beam entry; NULL: the live entries have consecutive rows, in order */
     merge_head *head;    /* the best head: the next child to take */
-    /* [n_heap] heap of the heads' keys; a key's `rank` is also the index of its head in t->heads */
+    /* [n_heap] heap of the keys of t->heads (the next child of each beam entry); a key's `rank` is also its index in t->heads */
     merge_key *heap;
     int32_t n_heap;
     /* 1: a search variant chose the children: the n_heap heads from `head` on, in rank order; 0: the children come from the heap */
     int is_list;
     int head_taken;       /* 1: `head` has been taken as a child; the next access replaces it first */
     int32_t n_candidates; /* candidates written so far */
-    int32_t item_index;   /* index of the item among the selected items */
+    int32_t item_index;   /* index of the input among the selected inputs */
     int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Returns the number of children that a search variant chose, or VARIANT_BY_SCORE if none chooses. row: the item's first row, ignored if
- * m->rows is set. */
+/* Returns the number of children chosen by a search variant, or VARIANT_BY_SCORE. row: the input's first row, ignored if m->rows is set. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
@@ -155,7 +154,7 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make the heap of heads. Without m->rows, *row is the item's first row, and moves past its last. */
+/* Make the heap of heads (the best child of each beam entry). Without m->rows, *row is the input's first row, and moves past its last. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -187,7 +186,7 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Find the item's best child, m->head. Without m->rows, *row is the item's first row, and moves past its last. */
+/* Find the input's best child, m->head. Without m->rows, *row is the input's first row, and moves past its last. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
@@ -197,7 +196,7 @@ static void begin_children(merge *m, int32_t *row)
         m->n_heap = choose_by_variant(m, *row);
         m->is_list = m->n_heap != VARIANT_BY_SCORE;
     }
-    /* A search variant may leave out children of any score. Infinity prevents any proof that this item's outputs are optimal. */
+    /* A search variant may leave out children of any score. Infinity prevents any proof that this input's outputs are optimal. */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
@@ -205,9 +204,9 @@ static void begin_children(merge *m, int32_t *row)
         *row += m->it->n_live;
 }
 
-/* --- taking a child ----------------------------------------------------------------------------------------------- */
+/* --- taking the best child ---------------------------------------------------------------------------------------- */
 
-/* Returns 1 if a child is left, else 0. Only here is a taken head replaced: no choice is read without need. */
+/* Returns 1 if a child is left, else 0. Replaces the head taken last by the next child of its parent: no choice is read without need. */
 static int has_head(merge *m)
 {
     merge_head *head = m->head;
@@ -231,7 +230,7 @@ static int has_head(merge *m)
     return 1;
 }
 
-/* Returns the output that the head, which has ended, would become. */
+/* Returns the output that m->head, an ended child, would become. */
 static item_output head_output(const merge *m)
 {
     if (m->head->row < 0) return stop_entry_output(m->it, &m->it->beam[m->head->rank]);
@@ -251,7 +250,8 @@ static void abandon_rest(merge *m)
     }
 }
 
-/* Make an output of the head. If the head was a beam entry, its reference to the hypothesis passes to the output. */
+/* Make an output of m->head, an ended child. If it was a beam entry before, the entry's reference to the hypothesis passes to the output.
+ */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -287,10 +287,9 @@ static void append_candidate(merge *m)
     c->ended[to] = child->terminal != RILL_LIVE;
 }
 
-/* --- merging items ------------------------------------------------------------------------------------------------ */
+/* --- merging children per input ----------------------------------------------------------------------------------- */
 
-/* Take the item's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the timestep's last
- * phase. */
+/* Take the input's best children in rank order: each becomes a candidate or an output, or is dropped. last: 1 in the last phase. */
 static void merge_children(merge *m, int last)
 {
     const child_quota quota = stop_child_quota(m->it, last);
@@ -305,14 +304,14 @@ static void merge_children(merge *m, int last)
         else if (quota.only_leading || popped < quota.max_output_pos)
             pop_output(m);
         else if (m->certify)
-            /* this ended child becomes neither an output nor a candidate */
+            /* the ended child becomes neither an output nor a candidate */
             item_abandon_output(m->it, head_output(m).final_score);
         live += is_live;
         m->head_taken = 1;
     }
 }
 
-/* `end`: end of the item's candidates; `chosen`: 1 if a search variant chose them */
+/* `end`: end of the input's candidates; `chosen`: 1 if a search variant chose them */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -328,7 +327,7 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->stop[i] = it->stop_requested; /* set by a heuristic in an earlier phase of this timestep */
 }
 
-/* Start merging selected item i. `base`: index of its first beam entry in row_of. */
+/* Start merging selected input i. `base`: index of its first beam entry in row_of. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->item_index = i;

@@ -1,7 +1,6 @@
-/* Collects the bonuses, bans and limits for the rows of a score call, and builds their table; declared in modifiers.h.
- *
- * The build sorts the entries by row and action, sums each action's values in order of arrival, and compresses the rows. An action is
- * allowed if all scorers that restrict the row allow it. */
+/* Collects bonuses, bans and limits for the rows of a score call, and builds their table, sorted by row and action. Values
+ * of one action are summed in order of arrival. An action is allowed if
+ * all scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 
 #include <math.h>
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of the modifiers -------------------------------------------------------------------------------------- */
 
 void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions)
 {
@@ -229,7 +228,7 @@ rill_status rill_modifiers_limit_children(rill_modifiers *b, int32_t row, int32_
     return RILL_OK;
 }
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- sorting modifiers by row ------------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *left, const void *right)
 {

@@ -1,5 +1,4 @@
-/* Collects the bonuses, bans and limits of scorers and settings for a score call, and builds the table that topk.c applies. Memory is
- * reused. */
+/* Bonuses, bans and limits of scorers and settings for a score call, as a table for topk.c. Memory is reused. */
 #pragma once
 
 #include "internal.h"
@@ -61,17 +60,16 @@ typedef struct modifier_table {
     span_table bans;         /* banned actions */
     /* allowed actions; a row with an empty list is unrestricted, and a lone RILL_NO_ACTION allows no action */
     span_table allowed;
-    /* per action a bonus (value) and a factor of the log-probability, applied before the bonus; the model's rank of the action does not
-     * matter */
+    /* per action: a factor of the log-probability, then a bonus (value); whatever the action's rank in the model */
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
-    /* [n] number of constraint banks of the row's item; 0: none. A constraint bank (Post and Vilar 2018) is a group of hypotheses with its
-     * own part of the beam, such as those that meet equally many lexical constraints */
+    /* [n] number of constraint banks of the row's input; 0: none. A bank (Post and Vilar 2018) is a part of the beam, for hypotheses that
+     * meet equally many constraints */
     const int32_t *n_banks;
     const int32_t *default_bank; /* [n] the constraint bank of the children whose actions are not in `kept` */
-    /* each row's actions that belong to a constraint bank. They are candidates even if they are not among the row's best max_children.
-     * An entry's value is the bank's number, which a float holds exactly (< RILL_MAX_BANKS) */
+    /* actions assigned to a constraint bank: candidates even beyond the row's best max_children. An entry's value is the bank's number
+     * (< RILL_MAX_BANKS) */
     span_table kept;
     int32_t max_kept;          /* largest number of entries of any row in `kept` */
     const int32_t *blocked_by; /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
@@ -141,14 +139,12 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n);
 /* Build the table for rows with up to `max_choices` choices. `b` owns its arrays, until the next modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
 
-/* --- ngram_blocking.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in ngram_blocking.c ------------------------------------------------------------------------------------- */
 
-/* n-gram blocking (no_repeat_ngram), the repetition penalty, and the model's bad words.
+/* n-gram blocking (no_repeat_ngram) and repetition penalty, as in transformers; and the model's bad words.
  *
- * Blocking and penalty are as in transformers' beam search. An action that would complete a repeated n-gram is banned. The penalty
- * multiplies, once, the log-probability of an action that is in the hypothesis or is the start symbol.
- * Bad words are action sequences that the model forbids in outputs (rill_domain_info.forbidden), in every search in which info.legal
- * applies. They are looked up by their second-to-last action. */
+ * The penalty multiplies once the log-probability of an action in the hypothesis.
+ * Bad words are sequences that the model forbids (rill_domain_info.forbidden), looked up by their second-to-last action. */
 
 static inline int ngram_blocking_is_on(const rill_settings *s)
 {

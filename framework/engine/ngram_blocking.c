@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- repetitions -------------------------------------------------------------------------------------------------- */
+/* --- repeated n-grams --------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if the hypotheses hyps[a] and hyps[b] end with the same n actions, else 0. */
-static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
+/* Returns 1 if the hypotheses hyps[a] and hyps[b], which is the longer one, end with the same n actions, else 0. The start symbol counts
+ * as an action. */
+static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n, int32_t start)
 {
-    for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
-        if (hyps[a].parent < 0 || hyps[a].action != hyps[b].action) return 0;
-    return 1;
+    for (; n > 0 && hyps[a].parent >= 0; n--, a = hyps[a].parent, b = hyps[b].parent)
+        if (hyps[a].action != hyps[b].action) return 0;
+    return n == 0 || (n == 1 && hyps[b].action == start);
 }
 
 /* Set the action's bit in seen_bits. Returns 1 if the bit was 0 before, else 0. */
@@ -46,7 +47,8 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
     const int32_t n = s->no_repeat_ngram;
     /* ban each action that followed the last n - 1 actions at an earlier place: it would repeat an n-gram */
     for (int32_t a = h; n > 0 && hyps[a].parent >= 0; a = hyps[a].parent)
-        if (same_actions(hyps, hyps[a].parent, h, n - 1)) RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
+        if (same_actions(hyps, hyps[a].parent, h, n - 1, start))
+            RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
     if (s->repetition_penalty <= 0 || s->repetition_penalty == 1) return RILL_OK;
     return penalize_repeats(mods, row, (float)s->repetition_penalty, hyps, h, start);
 }
@@ -115,7 +117,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* Returns the next bad word with this key, from index *i on, that one more action would complete; NULL: none. *i moves past it. */
+/* Returns the next bad word with this key, from index *i on, that one more action would complete; NULL: none. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {
@@ -149,7 +151,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* A sum of hashes does not depend on the order of the sequences. */
+/* The class is a sum of the sequences' hashes, so their order has no effect. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

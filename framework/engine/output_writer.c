@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* Each node is a cache miss, so the path is walked only once. The arrays are filled from their end; their capacity bounds the path's
- * length. */
+/* Walk the path once: each hypothesis is a cache miss. Arrays are filled from their end; their capacity bounds the length. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {
@@ -78,7 +77,7 @@ const char *rill_output_field(const rill_output *output, int32_t index)
     return next_text(output->text, output, index);
 }
 
-/* Returns 1 if the output text written from byte `from` of `text` on equals the text of one of the n outputs, else 0. */
+/* Returns 1 if the text from byte `from` on equals one of the n outputs' texts, else 0. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {

@@ -1,20 +1,15 @@
-/* Preempts items when the limit on model states (KV cache entries, memory_limit.c) leaves too few. Items are admitted while they are
- * expected to fit. When they outgrow the limit:
+/* Preempts items (inputs in flight) when the limit on model states (KV cache entries, memory_limit.c) leaves too few:
  *
- *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items that fit are expanded; all
- *      others pause and keep their states.
- *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, and they restart from their encoded
- *      inputs, before all waiting inputs.
- *   3. When the only item in flight does not fit, its input fails. If workers share the limit, the input first restarts in an engine that
- *      has the whole limit (input_queue.h).
+ *   1. Items whose new states do not fit pause, and keep their states.
+ *   2. If not even the oldest item fits, the youngest are preempted: their states are freed, and they restart from their encoded inputs.
+ *   3. If the only item does not fit, its input fails; with several workers it first restarts with the whole limit (input_queue.h).
  *
- * Outputs do not change: an item's search, and its failure, depend on that item alone. Every run terminates, because rule 2 always
- * advances the oldest item, whose length is bounded. */
+ * Outputs do not change. Every run ends, because the oldest item always advances. */
 #include <stdio.h>
 
 #include "engine_internal.h"
 
-/* Take the last admitted item out of flight; its search will restart. */
+/* Take the last admitted input out of flight; its search will restart. */
 static int32_t pop_last(rill_engine *e)
 {
     const int32_t place = e->running.n - 1, slot = e->running.slot[place];
@@ -25,12 +20,12 @@ static int32_t pop_last(rill_engine *e)
     return slot;
 }
 
-/* No more states fit: finish the only item in flight with the outputs that a search variant has found. */
+/* No more states fit: finish the only input in flight with the outputs that a search variant has found. */
 static rill_status finish_with_found(rill_engine *e)
 {
     const int32_t slot = e->running.slot[e->running.n - 1];
     const rill_status status = engine_finish_item(e, slot);
-    if (status < 0) return status; /* the run has failed: rill_engine_destroy() frees the item */
+    if (status < 0) return status; /* the run has failed: rill_engine_destroy() frees the input */
     running_remove(&e->running, &e->items, e->running.n - 1);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
@@ -64,7 +59,7 @@ rill_status engine_preempt(rill_engine *e)
 {
     while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
         if (e->running.n == 1) return handle_alone(e);
-        /* free the states of the item that was admitted last, and make it the first ready item, with its initial beam */
+        /* free the states of the input that was admitted last, and make it the first ready input, with its initial beam */
         const int32_t slot = pop_last(e);
         items_clear(&e->items, &e->hyps, slot);
         engine_free_nodes(e);

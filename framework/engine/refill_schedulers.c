@@ -1,17 +1,13 @@
-/* Defines the built-in schedulers, which decide the items that a timestep expands, and when inputs are admitted.
+/* The built-in schedulers decide which items (inputs in flight) a timestep expands, and when inputs are admitted.
  *
- *   batch            all items; inputs are admitted when the batch is empty. The usual batched decoding loop
- *   least-advanced   only the items with the fewest timesteps; the others pause. Yang et al. 2020, algorithm 1
+ *   batch            all items; inputs are admitted when the batch is empty, as in usual batched decoding
+ *   least-advanced   only the items with the fewest timesteps. Yang et al. 2020, algorithm 1
  *   most-advanced    all items, those with the most timesteps first. Yang et al. 2020, appendix A.2
- *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms 5
- *                    and 6
- *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps
- *                    first, since a run cannot end sooner than its longest item. Introduced by rill
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference",
+ *                    algorithms 5 and 6
+ *   all              all items, earlier refills first; within a refill the most expected remaining timesteps first. Introduced by rill
  *
- * The orders of Yang et al. are kept exactly. Under the other schedulers overdue items go first (overdue_first, scheduler.h). All
- * schedulers but `batch` refill when at most the fraction `refill` of max_items is in flight.
- *
- * Items are ordered by counting sort; a comparison sort would take a noticeable part of a timestep. */
+ * All but `batch` refill when at most the fraction `refill` of max_items is in flight. */
 #include <string.h>
 
 #include "internal.h"
@@ -20,9 +16,9 @@ enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket; that makes 
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *key; /* [capacity] sort key of each item in flight */
+    int32_t *key; /* [capacity] sort key of each input in flight */
     size_t capacity;
-    int32_t count[MAX_KEYS]; /* number of items with each sort key; zero between sorts */
+    int32_t count[MAX_KEYS]; /* number of inputs with each sort key; zero between sorts */
 } sorter;
 
 static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
@@ -50,7 +46,7 @@ static int32_t clamp_key(int64_t key)
     return key < 0 ? 0 : key < MAX_KEYS ? (int32_t)key : MAX_KEYS - 1;
 }
 
-/* --- orders ------------------------------------------------------------------------------------------------------- */
+/* --- orders of inputs --------------------------------------------------------------------------------------------- */
 
 static rill_status choose_all(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
@@ -77,7 +73,7 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
-/* Sort items [from, end) by descending key into order[from, end), with a stable counting sort. s->count is zero before and after. */
+/* Sort inputs [from, end) by descending key into order[from, end), with a stable counting sort. s->count is zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -103,8 +99,8 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Returns an item's expected remaining timesteps: two per token, minus those done. Beyond this estimate it is 3/4 of the timesteps so
- * far; otherwise the item would be scheduled last and run alone. Both constants are tuned (docs/measurements/engine.md). */
+/* Returns an input's expected remaining timesteps: two per token minus those done; beyond that 3/4 of those done, so that the input is not
+ * scheduled last. Constants are tuned (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -122,8 +118,7 @@ static rill_status choose_most_advanced(void *self, const rill_sched_view *sched
     return RILL_OK;
 }
 
-/* Sort the items of each refill (admission) separately. The items of one refill are adjacent, because the view lists items in order of
- * admission. */
+/* Sort the inputs of each refill separately; they are adjacent in the view. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;
@@ -136,7 +131,7 @@ static rill_status choose_most_remaining(void *self, const rill_sched_view *sche
     return RILL_OK;
 }
 
-/* --- refills ------------------------------------------------------------------------------------------------------ */
+/* --- when to refill ----------------------------------------------------------------------------------------------- */
 
 static rill_status refill_when_empty(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
@@ -161,7 +156,7 @@ static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
     return sched_view->batch;
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables of the schedulers ------------------------------------------------------------------------------------- */
 
 const rill_scheduler rill__schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "batch", "expand all items; admit when the batch is empty", NULL,

@@ -1,5 +1,5 @@
-/* Progress reports (rill_request.progress), timestep by timestep. The final part of a report is the common prefix of all hypotheses that
- * may still become outputs; during a search it only grows. It is empty in exact search, and with a scorer that may restart the search. */
+/* Progress reports (rill_request.progress). The final part is the common prefix of all hypotheses that may still become outputs. Empty in
+ * exact search, and with a scorer that may restart the search. */
 #include "engine_internal.h"
 
 /* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */
@@ -28,7 +28,7 @@ static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
     return a;
 }
 
-/* Returns the longest common prefix of the item's beam, its outputs and its best ended hypothesis. */
+/* Returns the longest common prefix of the input's beam, its outputs and its best ended hypothesis. */
 static hyp_path common_path(const rill_engine *e, const item *it)
 {
     const hyp_pool *f = &e->hyps;

@@ -146,7 +146,7 @@ static rill_status resolve_settings(rill_engine *e, request *r)
     return RILL_OK;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- creating requests -------------------------------------------------------------------------------------------- */
 
 static rill_status fill_request(rill_context *ctx, const rill_engine *e, const rill_request *req, request *r)
 {

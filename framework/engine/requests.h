@@ -3,8 +3,8 @@
 
 #include "chain.h"
 
-/* An input's own settings; NULL for an input without any. The submitting thread makes the request as plain data, and the engine that
- * decodes the input opens it. Only this engine may create instances, or call the model of a domain without runners. */
+/* An input's own settings; NULL: none. The submitting thread stores the request as plain data. Only the engine that decodes the input
+ * creates instances or calls the model. */
 typedef struct request {
     rill_context *ctx; /* context that allocates the request's memory */
     void *user;
@@ -47,10 +47,10 @@ static inline chain_instance *const *request_instances(const chain *c, const req
 {
     return r != NULL && r->n_instances > 0 ? r->instances : c->default_instances;
 }
-/* Make a request for `e` or another engine with the same setup; freed with request_free(). *out is NULL if `req` has only a text. */
+/* Create a request for `e` or an engine with the same setup. *out: freed with request_free(); NULL if `req` has only a text. */
 rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out);
-/* Resolve the request's settings, make its instances, and check that a timestep fits in the memory limit. `r` may be NULL. A failure
- * leaves it unchanged. request_close() frees the instances. */
+/* Resolve the request's settings, create its instances, check that a timestep fits in the memory limit. `r` may be NULL, and is unchanged
+ * on failure. */
 rill_status request_open(rill_engine *e, request *r);
 void request_close(request *r);
 /* Close the request if it is open, and free it; NULL is allowed. */

@@ -1,8 +1,6 @@
-/* Opens models, starts their runners, and looks up a model's actions. A runner is one engine's use of the model, with its own states and
- * buffers.
+/* Opens models, starts runners (one engine's use of a model, with states and buffers), and looks up actions.
  *
- * Threads: an open model whose domain has runners is const, so any thread may query it. Without runners the model serves one engine at a
- * time. Failures are recorded in the caller's context. */
+ * Threads: a model with runners is const, so any thread may query it; otherwise it serves one engine at a time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -61,9 +59,7 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
             return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: the name of option %s is %s", domain->name, pair->name,
                              row->name);
         if (rill_option_read(ctx, row, pair->value, NULL) == RILL_OK) continue;
-        char why[512];
-        snprintf(why, sizeof why, "%s", rill_error(ctx));
-        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: %s", domain->name, why);
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: %s", domain->name, rill_error(ctx));
     }
     return RILL_OK;
 }
@@ -85,7 +81,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
 {
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
-    if (table == NULL) return rill__fail_unknown(ctx, RILL__DOMAIN, domain);
+    RILL__TRY(rill__check_registered(ctx, RILL__DOMAIN, domain));
     const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
     rill_open_options own;
     RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &own, sizeof own, options, min_size));

@@ -1,19 +1,18 @@
-/* Selects the items that a timestep expands: the scheduler (a plugin) orders them, and the budget limits the number of live hypotheses.
+/* Selects the inputs of a timestep: the scheduler orders them, and the budget limits the number of live hypotheses.
  *
- * An item is taken whole or not at all; an item wider than the budget is taken alone. If a scheduler lists no item, the oldest are
- * taken, so every run ends. With overdue_first (scheduler.h), items passed over too often go first. */
+ * If a scheduler lists no input, the oldest are taken, so every run ends. Overdue inputs may go first (scheduler.h). */
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- creation ----------------------------------------------------------------------------------------------------- */
+/* --- creating a schedule ------------------------------------------------------------------------------------------ */
 
 rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 {
     const char *name = wanted != NULL ? wanted->name : rill__find_method(e->settings.method)->scheduler;
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
     const rill_scheduler *scheduler = rill_find_scheduler(e->ctx, name);
-    if (scheduler == NULL) return rill__fail_unknown(e->ctx, RILL__SCHEDULER, name);
+    RILL__TRY(rill__check_registered(e->ctx, RILL__SCHEDULER, name));
     rill_error_clear(e->ctx);
     rill_status status = scheduler->create != NULL ? scheduler->create(scheduler, e->ctx, arguments, &e->schedule.self)
                                                    : RILL_OK;
@@ -64,21 +63,21 @@ static rill_status list_idle(rill_engine *e)
     return RILL_OK;
 }
 
-/* --- selecting ---------------------------------------------------------------------------------------------------- */
+/* --- selecting inputs --------------------------------------------------------------------------------------------- */
 
-/* A selection of items in progress. items.passed_over is updated only by commit_selection(), because a selection may be given up. */
+/* A selection of inputs in progress. items.passed_over is updated only by commit_selection(), because a selection may be given up. */
 typedef struct selection {
     rill_engine *e;
     timestep *t;
-    /* 1: the other timestep in progress is expanding some items, so the scheduler sees only the idle items */
+    /* 1: the other timestep in progress is expanding some inputs, so the scheduler sees only the idle inputs */
     int any_busy;
     int64_t budget_left; /* number of live hypotheses that still fit in the budget */
-    /* n_skipped: number of items skipped; n_passed_over: number of those that were skipped before the last item was taken */
+    /* n_skipped: number of inputs skipped; n_passed_over: number of those that were skipped before the last input was taken */
     int32_t n_skipped, n_passed_over;
-    int32_t n_first; /* number of overdue items taken first */
+    int32_t n_first; /* number of overdue inputs taken first */
 } selection;
 
-/* Take the item in flight with this index, or skip it if its live hypotheses do not fit in the budget. */
+/* Take the input in flight with this index, or skip it if its live hypotheses do not fit in the budget. */
 static void consider_item(selection *p, int32_t index)
 {
     running_items *f = &p->e->running;
@@ -86,7 +85,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* Do not count skips of overdue items: they may be considered twice, and skipped_index has one element for each item. */
+        /* Do not count skips of overdue inputs: they may be considered twice, and skipped_index has one element for each input. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }
@@ -96,7 +95,7 @@ static void consider_item(selection *p, int32_t index)
     p->budget_left = width > p->budget_left ? 0 : p->budget_left - width;
 }
 
-/* Take overdue items, before those that the scheduler lists. */
+/* Take overdue inputs, before those that the scheduler lists. */
 static void consider_overdue_items(selection *p)
 {
     running_items *f = &p->e->running;
@@ -107,7 +106,7 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Make items not expanded for RUNNING_MAX_ROUNDS rounds overdue. In one round as many hypotheses are expanded as are live in flight. */
+/* Make inputs not expanded for RUNNING_MAX_ROUNDS rounds overdue. In one round as many hypotheses are expanded as are live in flight. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -159,8 +158,7 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take one item of the scheduler's list; an item listed twice is an error. With p->any_busy the numbers are indexes of idle items, else
- * of items in flight. */
+/* Take one input of the scheduler's list; a duplicate is an error. With p->any_busy numbers index idle inputs, else inputs in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -186,7 +184,7 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
     return status;
 }
 
-/* Returns the maximum number of states that the selected items make in this timestep. */
+/* Returns the maximum number of states that the selected inputs make in this timestep. */
 static int64_t max_nodes_needed(const selection *p)
 {
     int64_t wanted = 0;
@@ -194,7 +192,7 @@ static int64_t max_nodes_needed(const selection *p)
     return wanted;
 }
 
-/* Make the selection final: add 1 to items.passed_over of each skipped item that precedes a taken item. */
+/* Make the selection final: add 1 to items.passed_over of each skipped input that precedes a taken input. */
 static void commit_selection(selection *p)
 {
     running_items *f = &p->e->running;
@@ -206,8 +204,7 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Select the oldest items that fit in the free states and the budget. The oldest item in flight is always selected, unless it has
- * failed. */
+/* Select the oldest inputs that fit in the free states and the budget, the oldest in any case, unless it failed. */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -224,7 +221,7 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* If too few nodes (state ids) are free, select the oldest items instead; during another timestep select none. */
+/* If too few nodes (state ids) are free, select the oldest inputs instead; during another timestep select none. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -243,7 +240,7 @@ rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows)
 {
     int32_t count;
     RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)e->running.n, "items in flight"));
-    /* items of the other timestep in progress, if there is one, are busy; all others are idle */
+    /* inputs of the other timestep in progress, if there is one, are busy; all others are idle */
     const int any_busy = e->timesteps[!t->group].state != TIMESTEP_FREE;
     if (any_busy) RILL__TRY(list_idle(e));
     rill_sched_view view = schedule_view(e, any_busy ? &e->schedule.idle : &e->running);

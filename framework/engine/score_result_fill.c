@@ -1,6 +1,6 @@
-/* Selects a row's best choices for domains whose score() lists all actions: rill_score_result_fill().
+/* rill_score_result_fill(): selects a row's best choices for domains that list all actions.
  *
- * A full row is a heap with the worst choice on top, sorted at the end. Ranking is a total order: the order of arrival does not matter. */
+ * A full row is a heap with the worst choice on top, sorted at the end. Ties are ordered by action. */
 #include "rill/domain.h"
 
 /* The row's best choices so far, stored in the row's part of the result arrays. */

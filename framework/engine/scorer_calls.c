@@ -1,15 +1,14 @@
-/* Calls a run's scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when
- * the input leaves.
+/* Calls a run's scorers: begin() after encoding, score() for a timestep's rows, found() for an item's outputs, done() when the input
+ * leaves.
  *
- * score() is called once for adjacent rows whose items share an instance. With the setting `check` each item's rows are also scored
- * alone, and must get the same modifiers. If found() requests a second search, the item restarts from its encoded input. */
+ * score() is called once for adjacent rows whose items share an instance. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* --- scorers' states ----------------------------------------------------------------------------------------------- */
+/* --- states of scorers --------------------------------------------------------------------------------------------- */
 
 void scorer_states_finish(scorer_states *s)
 {
@@ -42,8 +41,8 @@ static char *node_state(const scorer_states *s, const chain *c, const chain_link
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
 }
 
-/* Copy the scorer states of the parents of rows [first, first + n) to row_states; zeros for a row without parent. Returns row_states, or
- * NULL if the scorer has no state. */
+/* Copy the scorer states of the parents of rows [first, first + n); zeros without parent. Returns row_states, or NULL if the scorer has no
+ * state. */
 static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n)
 {
@@ -79,7 +78,7 @@ static int same_states(const scorer_states *s, const chain *c, const chain_link 
     return 1;
 }
 
-/* --- the calls for rows ------------------------------------------------------------------------------------------- */
+/* --- calling scorers with rows ------------------------------------------------------------------------------------ */
 
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
 {
@@ -106,7 +105,7 @@ const char *engine_scorer_label(const rill_engine *e)
     return e->chain.n_scorers == 1 ? "scorer" : "the list of scorers that begins with";
 }
 
-/* Fail the run (setting `check`) because a scorer's result for the row depends on other items than the row's own. */
+/* Fail the run (setting `check`) because a scorer's result for the row depends on other inputs than the row's own. */
 static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(
@@ -116,7 +115,7 @@ static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32
         engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
-/* Returns the instance of scorer number i that the row's item uses. */
+/* Returns the instance of scorer number i that the row's input uses. */
 static const chain_instance *row_instance(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
@@ -127,7 +126,7 @@ static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
     return e->items.item[t->rows.slot[row]].failed < 0;
 }
 
-/* Returns the index after the last row that belongs to the same item as `row`, at most `end`. */
+/* Returns the index after the last row that belongs to the same input as `row`, at most `end`. */
 static int32_t item_end(const timestep *t, int32_t row, int32_t end)
 {
     const int32_t own = t->rows.item[row];
@@ -162,8 +161,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* A scorer has failed. If a request set its arguments, fail only the items that also fail alone. Returns RILL_AGAIN if items failed: all
- * scorers must be called again. */
+/* A scorer has failed. With a request's own arguments, fail only inputs that also fail alone. Returns RILL_AGAIN if inputs failed: call all
+ * scorers again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -183,7 +182,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Adjacent rows are passed in one call if their items share an instance. */
+/* Adjacent rows are passed in one call if their inputs share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -202,7 +201,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* Returns the name of a search variant of the item that excludes constraint banks, or NULL. */
+/* Returns the name of a search variant of the input that excludes constraint banks, or NULL. */
 static const char *banks_conflict(const item *it)
 {
     FOR_VARIANTS (v, it->variants, choose_children) return v->name;
@@ -210,8 +209,7 @@ static const char *banks_conflict(const item *it)
     return NULL;
 }
 
-/* Fail items whose rows differ in the number of constraint banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
- * failed. */
+/* Fail inputs whose rows differ in constraint banks, or whose settings exclude banks. Returns RILL_AGAIN if inputs failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;
@@ -237,7 +235,7 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_mod
     return outcome;
 }
 
-/* Call every scorer for rows [first, first + n). Returns RILL_AGAIN if items have failed. */
+/* Call every scorer for rows [first, first + n). Returns RILL_AGAIN if inputs have failed. */
 static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     RILL__TRY(modifiers_begin(b, n));
@@ -251,7 +249,7 @@ static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modi
     return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
 }
 
-/* If items fail, repeat the calls without them. Rows of failed items then forbid all actions. */
+/* If inputs fail, repeat the calls without them. Rows of failed inputs then forbid all actions. */
 static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     rill_status status;
@@ -263,7 +261,7 @@ static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers
     return RILL_OK;
 }
 
-/* If scorers refuse an item's input, record the first reason in the item. */
+/* Record in an item the first reason why scorers refuse its input. */
 static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
 {
     for (size_t i = 0; i < mods->n_refusals; i++) {
@@ -281,7 +279,7 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
     return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
 }
 
-/* --- checking ----------------------------------------------------------------------------------------------------- */
+/* --- checking scorers --------------------------------------------------------------------------------------------- */
 
 static int same_spans(span a, span b)
 {
@@ -355,7 +353,7 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
     return RILL_OK;
 }
 
-/* --- inputs and outputs ------------------------------------------------------------------------------------------- */
+/* --- beginning and end of an input -------------------------------------------------------------------------------- */
 
 static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
 {
@@ -389,7 +387,7 @@ const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i
     return (const rill_found_output *)found->outputs + i;
 }
 
-/* Write the item's outputs, which are already sorted, to *found, as scorers' found() takes them. */
+/* Write the input's outputs, which are already sorted, to *found, as scorers' found() takes them. */
 static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 {
     const item *it = &e->items.item[slot];

@@ -1,20 +1,17 @@
-/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning.
+/* Search variants change plain beam search for some inputs, such as sampling or cube pruning.
  *
- * The search loop calls a hook only if the timestep or the item has a variant, so plain beam search costs one test per hook. A new variant
- * is a file with its table, an entry in search/variants.c and in meson.build, and its settings. item.h and timestep.h hold a pointer for
- * each variant that keeps data.
- *
- * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
+ * Hooks are called only for items with a variant; NULL does nothing. A new variant is a file with its table, listed in search/variants.c.
+ */
 #pragma once
 
 #include "timestep.h"
 
-/* Returns value of search_variant.choose_children(): the variant does not choose, and the item's children are chosen by score. */
+/* Returns value of search_variant.choose_children(): the variant does not choose, and the input's children are chosen by score. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
-    /* Returns 1 if these settings select the variant for an item, else 0. NULL: has_modifiers decides. */
+    /* Returns 1 if these settings select the variant for an input, else 0. NULL: has_modifiers decides. */
     int (*has_settings)(const rill_settings *s);
     /* Returns 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
@@ -41,37 +38,31 @@ typedef struct search_variant {
     /* Free the memory that the variant keeps in a timestep. */
     void (*free_timestep)(timestep *t);
 
-    /* The hooks below are called for a single item, in the order of a timestep. */
+    /* The hooks below are called for a single input, in the order of a timestep. */
 
     /* Returns how many choices to request for each row; 0: as many as the beam may have children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
-    /* Before merging: enlarge *n_children, the maximum number of the item's children, and *need, the hooks' scratch memory. stride:
-     * maximum number of choices per row. */
+    /* Before merging: enlarge *n_children, the maximum number of children, and *need, scratch memory. stride: maximum choices per row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
-    /* Read the item's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: consecutive rows from `row`
-     * on. */
+    /* Read the input's choices, before merging in the last phase. rows: [width] row of each beam entry; NULL: from `row` on. */
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
-    /* Choose the item's children: write them to t->heads in rank order and return their number, or VARIANT_BY_SCORE. The item has
-     * adjacent rows from `row` on. */
+    /* Choose the input's children: write t->heads in rank order and return their number, or VARIANT_BY_SCORE. row: the first row. */
     int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or its deadline passes without an output; not for an item that has an owner, fails, or is cancelled or
-     * preempted.
-     *   needs_output: 1 if no candidate has ended, so that live ones would become outputs. Returns 1 if the variant has added an output
-     *   instead, else 0. */
+    /* Called when an input stops, or times out without an output; not if it fails, is cancelled, preempted, or has an owner.
+     *   needs_output: 1: no candidate has ended. Returns 1 if the variant has added an output, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
-    /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
+    /* Called after a phase, when the input's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);
-    /* Make the next beam of an item that the variant owns (item.owner), instead of merge, heuristics and commit. Set items.done if the
-     * item stops. */
+    /* Make the next beam of an input owned by the variant (item.owner), instead of merge, heuristics and commit. Set items.done if it
+     * stops. */
     rill_status (*advance)(rill_engine *e, const timestep *t, int32_t slot, int last);
-    /* Called when the item's outputs are final and sorted. Returns RILL_AGAIN if the item continues, owned by the variant. */
+    /* Called when the input's outputs are final and sorted. Returns RILL_AGAIN if the input continues, owned by the variant. */
     rill_status (*after_stop)(rill_engine *e, int32_t slot);
-    /* Called when the states of the only item in flight do not fit. Returns 1 if the variant ends the search with the outputs so far,
-     * else 0. */
+    /* Called when the only input's states do not fit. Returns 1 if the variant ends the search with the outputs so far, else 0. */
     int (*out_of_memory)(rill_engine *e, item *it);
-    /* Forget the item's search; the item's arena frees its hypotheses (hyp_pool.h). Returns 1 if some of them may have states, else 0. */
+    /* Forget the input's search; the input's arena frees its hypotheses (hyp_pool.h). Returns 1 if some of them may have states, else 0. */
     int (*clear)(item *it);
-    /* Free the memory that the variant keeps for the item. */
+    /* Free the memory that the variant keeps for the input. */
     void (*free_item)(rill_context *ctx, item *it);
 } search_variant;
 
@@ -112,7 +103,7 @@ static inline rill_status variants_check(rill_context *ctx, const chain *c, cons
     return RILL_OK;
 }
 
-/* certify.c: returns an upper bound on the final score of a hypothesis of the item's current length. */
+/* certify.c: returns an upper bound on the final score of a hypothesis of the input's current length. */
 double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);
 
 /* Bytes of a prefix in the frontier of exact search (exact.c). */

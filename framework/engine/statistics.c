@@ -34,7 +34,7 @@ rill_status statistics_count_rows(statistics *s, const items *all, timestep *ste
 
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
 {
-    double *to = (double *)sum; /* all members are doubles */
+    double *to = (double *)sum; /* the struct has only doubles */
     const double *from = (const double *)more;
     for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) to[i] += from[i];
 }
@@ -63,7 +63,7 @@ static const size_t summed[] = {AT(timesteps),        AT(expansions),     AT(ref
 
 void statistics_add(rill_stats *sum, const rill_stats *s)
 {
-    int64_t *runs = (int64_t *)&sum->graph_runs; /* all members are counters */
+    int64_t *runs = (int64_t *)&sum->graph_runs; /* the struct has only counters */
     const int64_t *more_runs = (const int64_t *)&s->graph_runs;
     for (size_t i = 0; i < sizeof summed / sizeof *summed; i++)
         *(int64_t *)((char *)sum + summed[i]) += *(const int64_t *)((const char *)s + summed[i]);
@@ -73,8 +73,7 @@ void statistics_add(rill_stats *sum, const rill_stats *s)
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
-/* Returns rill_stats.depth_bound, a lower bound on the number of timesteps. budget: that of every timestep; 0 if there is none, or it
- * varies. */
+/* Returns rill_stats.depth_bound, a lower bound on timesteps. budget: of every timestep; 0: none, or varying. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;

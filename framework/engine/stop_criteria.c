@@ -3,7 +3,7 @@
 
 #include "engine_internal.h"
 
-/* --- lengths ------------------------------------------------------------------------------------------------------ */
+/* --- maximum and minimum lengths ---------------------------------------------------------------------------------- */
 
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input)
 {
@@ -32,7 +32,7 @@ rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const 
 rill_end_rule stop_end_rule(const item *it)
 {
     const rill_settings *s = it->settings;
-    /* The length limit overrides the minimum length: otherwise the item could neither end nor continue. */
+    /* The length limit overrides the minimum length: otherwise the input could neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
     const rill_end_rule rule = it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
     /* "best-ended" needs all hypotheses that end, but naive cube pruning has exact scores for the best ones only */
@@ -52,7 +52,7 @@ double rill_settings_final_score(const rill_settings *s, double score, int32_t l
     return alpha == 0 ? score : score / pow(length > 0 ? length : 1, alpha);
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- making outputs ----------------------------------------------------------------------------------------------- */
 
 /* Make an output without its hypothesis. end: 1 if it has an end action, or at-limit "end-free" counts one; else 0. */
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
@@ -85,7 +85,7 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
     return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
 }
 
-/* With keep "best" the outputs are a heap, worst on top. Returns 1 if an output had to leave, and writes it to *out; else 0. */
+/* keep "best": outputs are a heap, worst on top. Returns 1 if an output had to leave, and writes it to *out; else 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -143,7 +143,7 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
         item_abandon_output(it, stop_candidate_output(it, c, j).final_score);
 }
 
-/* --- limits of a timestep ----------------------------------------------------------------------------------------- */
+/* --- beam width and number of children ---------------------------------------------------------------------------- */
 
 /* merge.c says what each `finish` does. In the last timestep under at-limit "first", live children do not replace ended children. */
 child_quota stop_child_quota(const item *it, int last)
@@ -168,7 +168,7 @@ int32_t stop_beam_width(const item *it, int32_t width)
     return width < max_width ? width : max_width;
 }
 
-/* --- stopping ----------------------------------------------------------------------------------------------------- */
+/* --- when to stop ------------------------------------------------------------------------------------------------- */
 
 /* Returns the best live candidate's final score if it ended now; under "bound-max" with a length penalty > 0, at the length limit. */
 static double best_future_score(const item *it, double best_live)

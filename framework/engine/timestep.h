@@ -1,28 +1,26 @@
-/* Declares a timestep of the batched beam search: it extends each live hypothesis of the selected items by one action. A domain may split
- * it into phases, each with its own step() and score().
+/* A timestep of batched beam search: extends each live hypothesis of the selected inputs by one action, perhaps in several phases.
  *
- * Scratch memory is reused, and grows in groups of arrays of one length. If the domain scores asynchronously there are two timesteps
- * (beam_search.c), and arrays of a call in progress do not move. */
+ * If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
 #pragma once
 
 #include "item.h"
 #include "rill/stats.h"
 #include "topk.h"
 
-/* The candidates of a phase: the best children of each selected item, before heuristics drop some. Item i of the selection has entries
- * [offset[i], offset[i+1]), best first. They are columns, for heuristics in C or Lua. */
+/* The candidates of a phase: the best children of each selected input, before pruning. Input i has entries [offset[i], offset[i+1]), best
+ * first. Columns, for heuristics in C or Lua. */
 typedef struct candidates {
-    int32_t n; /* number of selected items */
-    /* columns with one element per item: [n], except offset [n+1]: item i has the candidates [offset[i], offset[i + 1]) */
+    int32_t n; /* number of selected inputs */
+    /* columns with one element per input: [n], except offset [n+1]: input i has the candidates [offset[i], offset[i + 1]) */
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *n_outputs;
     int32_t *min_kept; /* minimum number of candidates that heuristics leave */
     double *best_output_score, *best_path_score;
-    uint8_t *stop;                            /* 1: a heuristic has stopped the item */
+    uint8_t *stop;                            /* 1: a heuristic has stopped the input */
     int32_t *marked_width;                    /* written by the heuristic being called: rill_candidates.width */
     uint8_t *marked_stop;                     /* written by the heuristic being called: rill_candidates.stop */
-    struct chain_instance *const **instances; /* the item's instances of heuristics and scorers */
+    struct chain_instance *const **instances; /* the input's instances of heuristics and scorers */
     /* [n+1] offsets for a heuristic's call with only some of the items: rill_candidates.offset of that call */
     int32_t *part_offset;
     /* columns with one entry per candidate: [offset[n]] */
@@ -30,7 +28,7 @@ typedef struct candidates {
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
     int32_t *group; /* beam group of diverse beam search, or constraint bank; else 0 */
-    /* hypothesis node of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
+    /* hypothesis of a candidate that ended in an earlier timestep; -1: the candidate is a new child */
     int32_t *hyp;
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
@@ -40,7 +38,7 @@ typedef struct candidates {
 typedef struct row_table {
     /* the columns that are passed to the domain (rill_rows) */
     int32_t *node, *parent, *state_parent, *action, *slot, *depth;
-    /* the row's hypothesis (index in the hypothesis pool), its rank in the beam, and its item (index in timestep.selected) */
+    /* the row's hypothesis (index in the hypothesis pool), its rank in the beam, and its input (index in timestep.selected) */
     int32_t *hyp, *rank, *item;
     int64_t *item_id;
     double *path_score;
@@ -56,8 +54,7 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* Maximum number of rows per step() or score() while an item has a deadline, if rill_domain_info.group_rows is 0. Matrix products lose
- * little at this size. */
+/* Maximum number of rows per call while an input has a deadline, on synchronous devices. GEMMs lose little at this size. */
 enum { PART_MAX_ROWS = 256 };
 
 /* Value in timestep.row_of of a beam entry without a row, since it has ended or cube pruning leaves out its children. */
@@ -98,8 +95,8 @@ typedef struct child_counts {
 /* Lengths that a timestep's arrays need, in elements. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t entries; /* number of beam entries of all selected items before the timestep */
-    /* width of the widest beam, or the largest number of children that a search variant chooses for an item */
+    size_t entries; /* number of beam entries of all selected inputs before the timestep */
+    /* width of the widest beam, or the largest number of children that a search variant chooses for an input */
     size_t max_width;
     size_t scratch; /* bytes of scratch memory for search variants */
 } children_size;
@@ -113,12 +110,12 @@ static inline void children_need_scratch(children_size *need, size_t bytes)
     if (bytes > need->scratch) need->scratch = bytes;
 }
 
-/* Columns of the trace, with data about the selected items; filled only if there is a trace function. */
+/* Columns of the trace, with data about the selected inputs; filled only if there is a trace function. */
 typedef struct trace_columns {
     rill_columns memory;
     int32_t *old_width, *merged_width, *new_width, *depth;
     int64_t *id;
-    int32_t *dropped; /* [n_heuristics, n] number of candidates that each heuristic dropped of each item */
+    int32_t *dropped; /* [n_heuristics, n] number of candidates that each heuristic dropped of each input */
     size_t dropped_capacity;
     rill_trace_hypothesis *hypotheses; /* [n_hypotheses] the candidates of the timestep, if the trace includes them */
     size_t hypotheses_capacity;
@@ -127,11 +124,11 @@ typedef struct trace_columns {
 
 /* How far a timestep has come (beam_search.c). */
 typedef enum timestep_state {
-    TIMESTEP_FREE,     /* no items are selected */
-    TIMESTEP_SELECTED, /* the items are selected, and the next phase can begin */
+    TIMESTEP_FREE,     /* no inputs are selected */
+    TIMESTEP_SELECTED, /* the inputs are selected, and the next phase can begin */
     /* all rows have their model states; rows [0, next_row) also have their choices (best next actions) */
     TIMESTEP_EXPANDED,
-    TIMESTEP_SUBMITTED, /* as TIMESTEP_EXPANDED, and a device computes a score call, whose result must be collected */
+    TIMESTEP_SUBMITTED, /* TIMESTEP_EXPANDED, while a device computes a score call to be collected */
     TIMESTEP_SCORED,    /* all rows have their choices (best next actions) */
 } timestep_state;
 
@@ -139,25 +136,25 @@ typedef struct timestep {
     rill_context *ctx;
     /* position of the run's first input in a longer stream, which seeds samples (rill_engine_setup.first_input) */
     int64_t first_input;
-    int32_t n;         /* number of selected items */
-    int32_t *selected; /* [n] slots of the selected items */
+    int32_t n;         /* number of selected inputs */
+    int32_t *selected; /* [n] slots of the selected inputs */
     size_t selected_capacity;
-    /* bit masks of search variants (search_variant.h). variants: selected by the items' settings. modifier_variants: required in this
+    /* bit masks of search variants (search_variant.h). variants: selected by the inputs' settings. modifier_variants: required in this
      * phase by scorers' modifiers */
     uint32_t variants, modifier_variants;
-    int32_t n_owned; /* number of selected items whose beams a variant such as exact search makes (item.owner) */
+    int32_t n_owned; /* number of selected inputs whose beams a variant such as exact search makes (item.owner) */
 
     /* The members below say how far the timestep has come. */
     /* index of this timestep in rill_engine.timesteps, 0 or 1; in calls of the domain, the micro-batch */
     int32_t group;
     timestep_state state;
     int32_t phase; /* the current phase, from 0; most domains have one phase */
-    /* rows [0, next_row) have their states, or in TIMESTEP_EXPANDED their choices, unless their item has left. The next part_size rows
-     * are being scored */
+    /* rows [0, next_row) have states, or in TIMESTEP_EXPANDED choices, unless their input has left; the next part_size rows are being
+     * scored */
     int32_t next_row, part_size;
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;
-    int32_t n_running;  /* number of items in flight when the timestep began */
+    int32_t n_running;  /* number of inputs in flight when the timestep began */
     int64_t n_expanded; /* number of live hypotheses that the timestep expands */
 
     row_table rows;
@@ -166,7 +163,7 @@ typedef struct timestep {
     int32_t round;
     /* rows of the second scoring pass appear in row_of as second_row + their index; INT32_MAX: there is no second pass */
     int32_t second_row;
-    /* [beam entries, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: live entries have consecutive
+    /* [beam entries, input after input] the row whose choices make the entry's children, or NO_ROW; NULL: live entries have consecutive
      * rows */
     const int32_t *row_of;
     int64_t spare_nodes;    /* nodes (state ids) reserved for live hypotheses that get no row */
@@ -176,12 +173,12 @@ typedef struct timestep {
     rill_score_result result;
     candidates candidates;
     trace_columns trace;
-    /* [max_width] heads of the item being merged: the next child of each of its beam entries */
+    /* [max_width] heads of the input being merged: the next child of each of its beam entries */
     merge_head *heads;
     merge_key *heap;            /* [max_width + 1] heap of the keys of `heads`, and a sentinel */
     child_counts *child_counts; /* [max_width] counts for each entry of `old_beam` */
-    void *scratch;              /* scratch memory of the search variant that chooses an item's children */
-    beam_entry *old_beam;       /* [max_width] copy of the beam that an item had before it gets its new beam */
+    void *scratch;              /* scratch memory of the search variant that chooses an input's children */
+    beam_entry *old_beam;       /* [max_width] copy of the beam that an input had before it gets its new beam */
     /* [beam entries] hypotheses of the previous beams that have no child in a new beam, and lose a reference */
     hyp_release *released;
     int32_t n_released;
@@ -189,7 +186,7 @@ typedef struct timestep {
     size_t released_capacity, scratch_bytes;
 } timestep;
 
-/* Read choice number `next` (from 0, best first) of a row, in order. Returns 1, or 0 if there is none. Defined in merge.c. */
+/* Read choice `next` of a row, best first, in order. Returns 1, or 0 if there is none. Defined in merge.c. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
 /* Returns the row's best choices that end its hypothesis, if the row's end rule keeps them (modifiers.h). Defined in merge.c. */
 ended_choices timestep_ended_choices(const timestep *t, int32_t row);

@@ -1,21 +1,12 @@
-/* Selects each live hypothesis's best next actions, with bonuses and masks applied; declared in topk.h.
+/* Selects each live hypothesis's best next actions, with bonuses and masks applied.
  *
- * Why the choices requested from the domain suffice:
+ * How many choices to request from the domain: the model's best M + bans + lowered actions + actions kept for constraint banks + 1 contain
+ * every choice, except actions that may rise (those with a bonus, and the end action). These are requested by id, as picks; so is a short
+ * list of allowed actions. A long list of allowed actions or bans becomes a set of legal actions. If only the domain knows which actions
+ * end, all are requested.
  *
- *   - n bans remove at most n of a row's best choices
- *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these down
- *   - actions assigned to constraint banks are kept beyond the best M, so they displace none of these
- *   - an end rule or a reward moves only the end action relative to the others
- *
- * So the model's best M + bans + lowered actions + kept actions + 1 include every choice, except actions that may rise: those with a bonus,
- * and the end action. These are requested by id, as picks. So are the actions of a short allowed list. A long list of allowed actions or
- * bans becomes a set of legal actions, to which the domain restricts the row. Adjacent rows with equal sets share a set. If only the domain
- * knows which actions are terminal, all actions are requested.
- *
- * A row's result does not depend on other rows of the call. One limit, unless all actions are requested: a reward so large that rounding
- * makes scores equal can hide an action with a smaller id.
- *
- * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward. */
+ * Score, in float: logp times factor, plus bonus, plus the row's reward. One limit: a reward so large that rounding makes scores equal can
+ * hide an action with a smaller id. */
 #include "topk.h"
 
 #include <float.h>
@@ -26,11 +17,11 @@ enum {
     SHORT_LIST = 32,
     /* if all actions are requested: maximum number of choices in one part of a score call, which takes 18 MB */
     PART_MAX_CHOICES = 1 << 21,
-    /* the same limit while an item has a deadline, since deadlines are checked between two parts */
+    /* the same limit while an input has a deadline, since deadlines are checked between two parts */
     PART_MAX_CHOICES_TIMED = 1 << 19
 };
 
-/* --- a row's rules ------------------------------------------------------------------------------------------------ */
+/* --- rules of a row ----------------------------------------------------------------------------------------------- */
 
 static int32_t span_find(span s, int32_t action)
 {
@@ -54,7 +45,7 @@ static int may_move_end(const topk *s, const row_rules *r)
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests of choices ------------------------------------------------------------------------------------------ */
 
 static int32_t row_max_choices(const topk *s, const row_rules *r)
 {
@@ -93,7 +84,7 @@ static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
     return n;
 }
 
-/* --- sets --------------------------------------------------------------------------------------------------------- */
+/* --- sets of legal actions ---------------------------------------------------------------------------------------- */
 
 static void set_bit(uint64_t *set, int32_t action, int on)
 {
@@ -147,7 +138,7 @@ static void make_request(topk *s, const topk_sizes *sizes)
     s->request.legal_set = s->row_set;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of the choices ---------------------------------------------------------------------------------------- */
 
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info)
 {
@@ -221,7 +212,7 @@ static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
     CARVE(s->sets, sizes->sets * words);
 }
 
-/* --- checking ----------------------------------------------------------------------------------------------------- */
+/* --- checking the domain's choices -------------------------------------------------------------------------------- */
 
 static int set_error(topk *s, int32_t row, const char *wrong)
 {
@@ -272,7 +263,7 @@ static int read_row(topk *s, int32_t r)
     return s->error == NULL;
 }
 
-/* --- choosing ----------------------------------------------------------------------------------------------------- */
+/* --- choosing the best actions ------------------------------------------------------------------------------------ */
 
 /* Insert a choice into the row's best choices, in rank order. If there are max_count already, the last one is evicted. */
 static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t action, float logp, float score,
@@ -323,7 +314,7 @@ static void keep_ended(topk *s, int32_t row, topk_choice c)
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
 {
-    if (!(logp > RILL_SCORE_DEAD)) return; /* drops NaN too */
+    if (!(logp > RILL_SCORE_DEAD)) return; /* this drops NaN too */
     if (span_find(r->bans, action) >= 0) return;
     if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
     if (!is_end_rule_met(r, terminal)) return;
@@ -348,15 +339,15 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Returns the number of the row's choices to read. Choices beyond those requested for this row are ignored: the result must not depend
- * on other rows. r: the row's index in its part. */
+/* Returns the number of the row's choices to read: those requested for this row, so that the result does not depend on other rows. r:
+ * index in the part. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
-/* Insert choices that are kept for constraint banks (only_kept = 1), or all others (0). r: the row's index in its part of the call. */
+/* Insert choices kept for constraint banks (only_kept = 1), or all others (0). r: the row's index in the part. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -407,9 +398,8 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 /* Margin for the rounding error of summed float probabilities. */
 #define REST_SLACK 2e-5
 
-/* Returns an upper bound on the log-probability of choices that the domain did not return: -infinity if it returned all, infinity if logp
- * has no log-probabilities.
- *   n, wanted: choices returned, requested; logp: [n] descending. */
+/* Returns an upper bound on the log-probability of choices not returned: -infinity if all were; infinity if logp is not normalised.
+ *   n, wanted: choices returned, requested; logp: [n] descending */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
@@ -444,7 +434,7 @@ static void choose_row(topk *s, int32_t row, int32_t r)
     choose_from(s, &rules, row, r, picks, 1);
 }
 
-/* --- the call ----------------------------------------------------------------------------------------------------- */
+/* --- calling the domain ------------------------------------------------------------------------------------------- */
 
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows)
 {
@@ -503,8 +493,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Take the result of rows [from, from + n) without modifiers, already in s->choices. Without check_all, merging checks each choice that
- * it reads. */
+/* Take the result of rows without modifiers, already in s->choices. Without check_all, merging checks the choices that it reads. */
 static const char *take_unmodified(topk *s, int32_t from, int32_t n)
 {
     int32_t *count = s->choices.count;

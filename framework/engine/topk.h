@@ -1,9 +1,7 @@
-/* Selects each live hypothesis's best next actions (choices), with modifiers applied: bonuses, masks and limits. Computes how many choices
- * the domain's score() must return.
+/* Selects each live hypothesis's best next actions (choices), with modifiers applied: bonuses, masks, limits.
  *
- * Once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(), topk_take_result(). Then merging
- * reads `choices`, and `error` says whether they were valid. Without modifiers `choices` is the domain's own result, checked only as far as
- * merging reads it. Memory is reused. */
+ * Per phase: topk_begin(); per part of the rows topk_request_part(), the domain's score(), topk_take_result(). Then merging reads
+ * `choices`. */
 #pragma once
 
 #include <float.h>
@@ -22,15 +20,15 @@ typedef struct choice_table {
     uint8_t *terminal; /* [n, stride] rill_terminal of each choice */
 } choice_table;
 
-/* One choice of a choice_table. */
+/* A choice (next action) in a choice_table. */
 typedef struct topk_choice {
     int32_t action;
     float logp, score;
     rill_terminal terminal;
 } topk_choice;
 
-/* A row's best choices that end its hypothesis, kept apart from the best M if the row's end rule says so. by_end: with an end action.
- * by_last: with another last action, which counts in the length. `terminal` is RILL_LIVE if there is none. */
+/* A row's best choices that end its hypothesis, kept apart from the best M if the end rule says so. by_end: with an end action; by_last:
+ * with another action. terminal RILL_LIVE: none. */
 typedef struct ended_choices {
     topk_choice by_end, by_last;
 } ended_choices;
@@ -82,22 +80,21 @@ void topk_finish(topk *s);
 /* Begin a score call of n rows, in parts of at most part_max_rows. The modifiers must stay until the last topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n, int32_t part_max_rows);
 
-/* Write the request and the result arrays for the rows from `from` on; returns their number. Parts bound memory, and let items leave
- * midway. */
+/* Write the request and result arrays for rows from `from` on; returns their number. Parts bound memory, and let inputs leave midway. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
-/* Apply the modifiers to the result for rows [from, from + n). Returns NULL, or an error message about row s->error_row. last: 1 if
+/* Apply the modifiers to the result of rows [from, from + n). Returns NULL, or an error message about row s->error_row. last: 1 if
  * hypotheses may end in this phase. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
-/* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
+/* --- inlined: called for every choice ------------------------------------------------------------------------------- */
 
-/* Check a choice that failed the fast test of topk_check_choice(). Returns 1 if it is valid, 0 on an error, or at RILL_SCORE_DEAD, the
- * end of the row's choices. */
+/* Slow path of topk_check_choice(). Returns 1 if the choice is valid; 0 on an error, or at RILL_SCORE_DEAD, the end of the row's choices.
+ */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r against choice i - 1, because unsorted or infinite scores would corrupt a beam. Write it to *c with its terminal
- * flag. Returns 0 if the row has no choice i. */
+/* Check choice i of row r against choice i - 1: unsorted or infinite scores are errors. Write it to *c with its terminal flag. Returns 0
+ * if the row has no choice i. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;

@@ -33,7 +33,7 @@ rill_status tracer_reserve(timestep *step)
                       (size_t)c->n_hypotheses + step->candidate_memory.capacity, "the trace");
 }
 
-/* Record a candidate, or an output that was never one, of item number i of the selection. */
+/* Record a candidate, or an output that was never one, of input number i of the selection. */
 static void append_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t rank, int32_t action, int32_t fate,
                               double score)
 {

@@ -1,11 +1,10 @@
-/* Runs: a reader gives inputs to the queue (input_queue.h), and a writer receives results. One engine decodes in the same thread, or
- * workers decode in threads of their own.
+/* Runs: a reader feeds the queue (input_queue.h), a writer receives results. One engine decodes in the same thread, or workers in separate
+ * threads.
  *
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. Threads share only the queue, and the members of rill_workers that the queue's
- * lock protects. The caller's thread creates and destroys everything while no worker runs. */
+ * Threads share only the queue, and the members of rill_workers that its lock protects. */
 #include "rill/workers.h"
 
 #include <signal.h>
@@ -54,7 +53,7 @@ struct rill_workers {
     worker workers[];
 };
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening the workers ------------------------------------------------------------------------------------------ */
 
 /* Copy an error from a worker's context to the caller's context, if the worker recorded one. */
 static rill_status copy_error(rill_workers *all, const worker *w, rill_status status)
@@ -165,7 +164,7 @@ rill_context *rill_workers_context(const rill_workers *all, int32_t index)
     return all->workers[index].ctx;
 }
 
-/* --- engines ------------------------------------------------------------------------------------------------------ */
+/* --- creating engines --------------------------------------------------------------------------------------------- */
 
 rill_engine *rill_workers_engine(const rill_workers *all, int32_t index)
 {
@@ -209,7 +208,7 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
-/* Let the caller's thread make the texts of outputs, if it can. */
+/* If the domain allows it, let the caller's thread write the outputs' texts (finalize()) instead of the workers. */
 static rill_status defer_texts(rill_workers *all)
 {
     rill_model *model = all->workers[0].model;
@@ -290,7 +289,7 @@ void rill_workers_finish(rill_workers *all)
     all->write_seconds = 0;
 }
 
-/* --- workers' threads --------------------------------------------------------------------------------------------- */
+/* --- threads of the workers --------------------------------------------------------------------------------------- */
 
 /* Publish the worker's counters, and wake the thread that writes results if a result can be delivered. The lock is held. */
 static void report(worker *w)
@@ -353,7 +352,7 @@ static int32_t start_threads(rill_workers *all)
     return started;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading inputs ----------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     rill_context *ctx;
@@ -428,7 +427,7 @@ static rill_status read_inputs(run *r)
     return status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing results ---------------------------------------------------------------------------------------------- */
 
 static rill_status write_texts(rill_workers *all)
 {
@@ -454,7 +453,7 @@ static rill_status write_results(run *r, int at_end)
     return RILL_OK;
 }
 
-/* --- a run -------------------------------------------------------------------------------------------------------- */
+/* --- beginning and ending a run ----------------------------------------------------------------------------------- */
 
 /* Called with the lock held. Reading resumes when half of the queue is free. */
 static int can_continue(const run *r)
@@ -547,7 +546,7 @@ rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, vo
     return end_run(&r, run_loop(&r));
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- running the workers ------------------------------------------------------------------------------------------ */
 
 rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_user, rill_write_fn write,
                              void *write_user)
@@ -617,7 +616,7 @@ void rill_workers_stop(rill_workers *all)
     if (all->has_engines && !all->threaded) rill_engine_stop(all->workers[0].engine);
 }
 
-/* --- counters ----------------------------------------------------------------------------------------------------- */
+/* --- sums of statistics ------------------------------------------------------------------------------------------- */
 
 static void sum_stats(rill_workers *all, rill_stats *sum)
 {

@@ -1,6 +1,6 @@
-/* The built-in scorer word_reward, and the registration of all that is built in.
+/* The scorer word_reward, and the registration of everything built in.
  *
- *   word_reward:W   add W to every action except the end action: W > 0 favours longer outputs (He et al. 2016, "Improved neural machine
+ *   word_reward:W   add W to every action except the end action; W > 0 favours longer outputs (He et al. 2016, "Improved neural machine
  *                   translation with SMT features") */
 #include <math.h>
 #include <stdlib.h>

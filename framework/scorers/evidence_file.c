@@ -1,13 +1,13 @@
-/* Evidence files: writing, reading, and checking that they fit a model.
+/* Evidence files (n-gram posteriors): writing, reading, and checking against a model.
  *
- * Numbers are little-endian:
+ * Little-endian:
  *
  *     header   "rill-ngm" · uint32 version, orders, actions, phases · int32 end action (-1: none) · uint32 0 · uint64 names
  *     records  one per input, ids ascending: the words of a table (ngrams.h)
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched on disk, so a reader's memory does not grow with the file. */
+ * The index is searched on disk, so memory does not grow with the file. */
 #include <stdio.h>
 
 #include "ngrams.h"
@@ -34,7 +34,7 @@ typedef struct footer {
     char magic[MAGIC_BYTES];
 } footer;
 
-/* --- kinds ------------------------------------------------------------------------------------------------------------ */
+/* --- kinds of evidence ------------------------------------------------------------------------------------------------ */
 
 /* FNV-1a hash of the names of all actions, each with its terminating NUL; 0 if no action has a name. */
 static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model *model, int32_t actions)
@@ -75,7 +75,7 @@ static rill_status fail_other_model(rill_context *ctx, const char *path, const c
                      theirs, what, ours);
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------------- */
+/* --- writing a file --------------------------------------------------------------------------------------------------- */
 
 struct rill_evidence_writer {
     rill_context *ctx;
@@ -141,7 +141,7 @@ void rill_evidence_writer_free(rill_evidence_writer *w)
     rill_free(w->ctx, w, sizeof *w);
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------------------- */
+/* --- opening a file --------------------------------------------------------------------------------------------------- */
 
 struct rill_evidence {
     rill_context *ctx;
@@ -241,7 +241,7 @@ rill_status rill_evidence_fits(const rill_evidence *e, const rill_evidence_kind 
     return RILL_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading a record ------------------------------------------------------------------------------------------------- */
 
 static rill_status read_index_entry(const rill_evidence *e, int64_t index, index_entry *out)
 {
@@ -252,7 +252,7 @@ static rill_status read_index_entry(const rill_evidence *e, int64_t index, index
 static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index, index_entry *out)
 {
     int64_t begin = 0, end = e->inputs;
-    /* If every input has evidence, an input's position is its id. */
+    /* first guess of the binary search: if every input has evidence, an input's position is its id */
     for (int64_t guess = id; begin < end; guess = begin + (end - begin) / 2) {
         *index = guess >= begin && guess < end ? guess : begin + (end - begin) / 2;
         RILL__TRY(read_index_entry(e, *index, out));

@@ -1,10 +1,10 @@
-/* Forced decoding: the beam follows a given output, which gets the score that a search would give it.
+/* Forced decoding: the beam follows an existing output, which gets the score of a search.
  *
- *   given:text TEXT   the output is the actions of TEXT and the end action
- *   given:ids 5 7 2   the output is these actions; an end action is listed too
+ *   given:text TEXT   the actions of TEXT and the end action
+ *   given:ids 5 7 2   these actions, with an end action if any
  *
- * A forced first action of the model precedes them. If the model gives an action probability 0, there is no output. To score an output
- * without an end action, callers set the item's length limit to its length. */
+ * A forced first action of the model comes before them. An action with probability 0 gives no output. To score an output without end
+ * action, set the item's length limit to its length. */
 #include "internal.h"
 #include "rill/search_config.h"
 #include "text_constraints.h"
@@ -71,7 +71,7 @@ const rill_scorer rill__forced_scorer = {
     .destroy = constraint_destroy,
 };
 
-/* --- the option source -------------------------------------------------------------------------------------------- */
+/* --- option source for forced decoding ---------------------------------------------------------------------------- */
 
 /* Settings with which the search follows the one allowed path to its end. */
 static const char forced_settings[] =

@@ -1,10 +1,9 @@
 /* Lexically constrained decoding with dynamic beam allocation (Post and Vilar 2018).
  *
- *   require:TEXT[ ||| TEXT]   outputs contain each of the phrases, in any order
+ *   require:TEXT[ ||| TEXT]   outputs contain all phrases, in any order
  *
- * A hypothesis's constraint bank is the number of phrase actions that it contains, partial matches included. constraint_banks.c divides the
- * beam among banks. An action that advances a phrase is a candidate at any rank. A hypothesis may end once it contains all phrases. An
- * automaton per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
+ * A hypothesis's bank is the number of phrase tokens that it has. A token that advances a phrase is a candidate at any rank. An automaton
+ * per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
 #include "internal.h"
 #include "text_constraints.h"
 

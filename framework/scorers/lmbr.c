@@ -1,12 +1,8 @@
-/* The built-in scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR
- * Posteriors for Deployment").
+/* The scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR Posteriors for
+ * Deployment").
  *
- * An input's evidence is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of length m, 1
- * to 4, that it completes. Every action, the end action included, also gains theta_0. The paper multiplies log-probabilities by lambda.
- * Here the thetas are divided by lambda instead: the order is the same, and scores stay log-probabilities.
- *
- * For each m the extensions of a row's last m - 1 actions are one range of the table (ngrams.h). The four ranges are merged, so the work is
- * proportional to the n-grams found.
+ * An action gains theta_m P for each n-gram of length m, 1 to 4, that it completes (P: posterior, rill/evidence.h), and theta_0 in any
+ * case. Instead of multiplying log-probabilities by lambda as in the paper, the thetas are divided by lambda: the same order.
  *
  * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>
@@ -24,7 +20,7 @@ typedef struct input_evidence {
 
 typedef struct lmbr {
     rill_context *ctx;
-    rill_evidence *file;     /* NULL: evidence comes from the search's own outputs */
+    rill_evidence *file;     /* evidence file; NULL: evidence comes from the search's own outputs */
     int32_t max_outputs;     /* self=N: number of outputs used as evidence */
     double scale;            /* self=N: factor of the outputs' scores (rill_ngrams_finish()) */
     rill_evidence_kind kind; /* kind of evidence that fits the model; valid if has_kind */
@@ -112,7 +108,7 @@ static rill_status found(void *self, const rill_found *outputs)
     return RILL_AGAIN;
 }
 
-/* --- arguments -------------------------------------------------------------------------------------------------------- */
+/* --- arguments of the scorer ------------------------------------------------------------------------------------------ */
 
 /* Parsed arguments. T, p and r determine the thetas, unless the argument `theta` sets them. */
 typedef struct parameters {
@@ -300,10 +296,10 @@ static double max_bonus(const void *self, double *end)
     double sum = l->theta[0] + 1e-5;
     for (int m = 1; m <= RILL_NGRAM_MAX; m++) sum += l->theta[m] > 0 ? l->theta[m] : 0;
     *end = sum;
-    return sum > 0 ? sum : 0; /* at least 0, because a search without evidence adds nothing */
+    return sum > 0 ? sum : 0; /* never negative: a search without evidence adds nothing */
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------------- */
+/* --- table of the scorer ---------------------------------------------------------------------------------------------- */
 
 const rill_scorer rill__lmbr_scorer = {
     .abi_version = RILL_ABI_VERSION,

@@ -1,9 +1,7 @@
-/* Tables of n-grams (ngrams.h), and the exact posteriors of the n-grams of n-best lists and lattices.
+/* Tables of n-grams (ngrams.h), and exact posteriors from n-best lists and lattices.
  *
- * Lattices: a backward pass converts edge scores to conditional probabilities, whose product is a path's probability. A forward pass then
- * runs for each n-gram. It counts, per node, the probability of the paths that have matched the n-gram's first j actions and do not contain
- * the whole n-gram. The probability of the paths that complete the n-gram is its posterior. Edges lead to higher nodes, so nodes are
- * processed in numeric order. Edges of another phase than the n-gram's keep j. */
+ * Lattices: a backward pass makes edge scores conditional probabilities. Then a forward pass per n-gram sums the probability of paths that
+ * contain it. */
 #include "ngrams.h"
 
 #include <math.h>
@@ -50,7 +48,7 @@ void rill_ngrams_begin(rill_ngrams *g)
     memset(g->level, 0, sizeof g->level);
 }
 
-/* --- occurrences ---------------------------------------------------------------------------------------------------- */
+/* --- occurrences of n-grams ----------------------------------------------------------------------------------------- */
 
 /* Record that output `entry` of the n-best list contains the n-gram action[0, m). */
 static rill_status add_occurrence(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
@@ -158,11 +156,11 @@ typedef struct lattice {
     rill_ngrams *g;
     int32_t nodes;
     rill_columns memory;
-    double *beta; /* [nodes] logarithm of the total weight of all paths from the node to the last node */
-    /* [nodes] probability of the paths that reach the node, by how many actions of the n-gram they end with */
+    double *beta; /* [nodes] log of the total weight of all paths from the lattice node to the last one */
+    /* [nodes] probability of the paths that reach a lattice node, by how many of the n-gram's actions they end with */
     double (*mass)[RILL_NGRAM_MAX];
-    int32_t *first; /* [nodes + 1] edges [first[i], first[i + 1]) leave node i */
-    int32_t *phase; /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
+    int32_t *first; /* [nodes + 1] edges first[i] to first[i + 1] - 1 leave lattice node i */
+    int32_t *phase; /* [nodes] phase of the edges that leave a lattice node; -1: unreachable */
 } lattice;
 
 /* Compare edges for qsort(). Different edges are never equal, so sums over sorted edges do not depend on the sorting algorithm. */
@@ -195,7 +193,7 @@ static double log_sum(double a, double b)
     return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
 }
 
-/* Convert each edge's score to its probability, given that the path reaches its start node. */
+/* Convert each lattice edge's score to its probability, given that the path reaches its start. */
 static rill_status normalize_edges(lattice *l, double scale)
 {
     ngram_edge *edge = l->g->edge;
@@ -236,7 +234,7 @@ static rill_status find_phases(lattice *l)
     return RILL_OK;
 }
 
-/* Record the n-grams that extend gram[0, m) along paths from the node. */
+/* Record the n-grams that extend gram[0, m) along lattice paths from a node. */
 static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;
@@ -267,7 +265,7 @@ static rill_status add_all_ngrams(lattice *l)
     return RILL_OK;
 }
 
-/* --- masses in a lattice ------------------------------------------------------------------------------------------- */
+/* --- n-gram probabilities in a lattice ----------------------------------------------------------------------------- */
 
 /* Return how many first actions of the n-gram gram[0, m) are matched after `action`, if `held` were matched before it. */
 static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
@@ -322,7 +320,7 @@ static rill_status finish_lattice(rill_ngrams *g, double scale)
     return status;
 }
 
-/* --- layout --------------------------------------------------------------------------------------------------------- */
+/* --- layout of the levels ------------------------------------------------------------------------------------------- */
 
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
 {
@@ -384,7 +382,7 @@ static rill_status build_table(rill_ngrams *g)
     return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "an input has too many n-grams");
 }
 
-/* --- posteriors ---------------------------------------------------------------------------------------------------- */
+/* --- computing posteriors ------------------------------------------------------------------------------------------ */
 
 /* Convert scores to probabilities that sum to 1. */
 static void normalize_scores(rill_ngrams *g, double scale)
@@ -411,7 +409,7 @@ rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
     return build_table(g);
 }
 
-/* --- checking ------------------------------------------------------------------------------------------------------- */
+/* --- checking stored n-grams ---------------------------------------------------------------------------------------- */
 
 static int is_valid_range(const ngram_level *level, int32_t begin, int32_t end)
 {
@@ -459,7 +457,7 @@ int ngrams_set_levels(rill_ngrams *g)
     return 1;
 }
 
-/* --- lookup --------------------------------------------------------------------------------------------------------- */
+/* --- looking up an n-gram ------------------------------------------------------------------------------------------- */
 
 /* Return the index of the n-gram in a range of a level whose last action is `action`, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)

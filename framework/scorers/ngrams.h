@@ -1,8 +1,8 @@
-/* Posteriors of the n-grams in one input's evidence (Tromble et al. 2008): a trie per phase, stored level by level.
+/* Posteriors of an input's n-grams (Tromble et al. 2008): a trie per phase, stored level by level.
  *
- * Level m has the n-grams of m + 1 actions in lexicographic order. A table is one block of 32-bit words, stored in files as is:
+ * Level m has the n-grams of m + 1 actions in lexicographic order. A table is one block of 32-bit words, as in files:
  *
- *     count[phase][level]   then for each phase and level: action[n] · posterior[n] · first[n + 1] (the last level has no `first`)
+ *     count[phase][level]   then for each phase and level: action[n] · posterior[n] · first[n + 1] (not on the last level)
  *
  * The extensions of n-gram i are n-grams first[i] to first[i + 1] - 1 of the next level, ascending by last action. */
 #pragma once
@@ -55,7 +55,7 @@ typedef struct ngram_range {
 /* Return the range of n-grams of m + 1 actions that begin with context[0, m), oldest action first; m < 4. */
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
-/* Validate the words, which may come from a file, and point `level` into them. Returns 0 if they are no valid table of g->kind. */
+/* Validate the words, perhaps from a file, and point `level` into them. Returns 0 if they are invalid. */
 int ngrams_set_levels(rill_ngrams *g);
 /* Reserve n_words words; the table owns them. */
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words);

@@ -1,13 +1,12 @@
-/* Functions of all constraint scorers (text_constraints.h), the scorers prefix, ban and allow, and the parser of constraint lines
+/* The scorers prefix, ban and allow, functions of all constraint scorers (text_constraints.h), and the parser of constraint lines
  * (rill/constraints.h).
  *
  *   prefix:TEXT             outputs begin with the text
- *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: an action that would complete one is banned
- *   allow:TEXT[ ||| TEXT]   outputs consist of the actions of these texts, and of the end action
- * Without arguments a scorer does nothing until an input sets them. The texts follow a forced first action (rill_domain.first_action). */
+ *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: the token that would complete one is banned
+ *   allow:TEXT[ ||| TEXT]   outputs consist of these texts' tokens and the end token
+ * No effect without arguments. The texts follow a forced first action (rill_domain.first_action). */
 #include "text_constraints.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,10 +21,7 @@ enum { PHRASE_SEPARATOR_LENGTH = sizeof PHRASE_SEPARATOR - 1 };
 rill_status constraint_refuse(constraint *c, const char *format, ...)
 {
     char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(text, sizeof text, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_message_list, text, sizeof text, format);
     rill_text_reset(&c->fail_reason);
     return rill_text_printf(&c->fail_reason, "%s: %s", c->name, text);
 }
@@ -90,7 +86,7 @@ rill_status constraint_read(constraint *c, const rill_model *model, const char *
     }
 }
 
-/* --- instances ---------------------------------------------------------------------------------------------------- */
+/* --- instances of the scorers ------------------------------------------------------------------------------------- */
 
 rill_status constraint_create(const rill_scorer *table, rill_context *ctx, const char *arguments, size_t bytes,
                               void **self)
@@ -115,7 +111,7 @@ void constraint_destroy(void *self)
     rill_free(c->ctx, c, c->bytes);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- preparing rows ----------------------------------------------------------------------------------------------- */
 
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {
@@ -125,7 +121,7 @@ rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *r
     return RILL_OK;
 }
 
-/* Tokenize the arguments at the first call; if that fails, refuse the inputs of all rows. *active: 1 if there are phrases, else 0. */
+/* Tokenize the arguments at the first call; if that fails, refuse the inputs of all rows. *active: whether there are phrases. */
 static rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active)
 {
     if (!c->is_read) RILL__TRY(constraint_read(c, rows->model, c->arguments));

@@ -1,9 +1,6 @@
-/* Constraints given as texts: types and functions of the scorers prefix, ban and allow (text_constraints.c), require
- * (lexical_constraints.c), given (forced_decode.c) and trie (trie_file.c).
+/* Constraints as texts: common functions of the scorers prefix, ban, allow, require, given and trie.
  *
- * A text has phrases separated by " ||| ". A scorer first sees the model at its first call, and tokenizes its phrases then. If that fails,
- * the run goes on: inputs that use the constraint are refused. If the domain can neither tokenize nor name actions, phrases are action ids
- * separated by spaces. */
+ * A text has phrases separated by " ||| ", tokenized at the scorer's first call. If the domain has no tokenizer, phrases are action ids. */
 #pragma once
 
 #include "internal.h"
@@ -32,8 +29,7 @@ rill_status constraint_create(const rill_scorer *table, rill_context *ctx, const
                               void **self);
 void constraint_destroy(void *self);
 
-/* Tokenize a text and append its phrases. RILL_OK: the phrases are appended, or a refusal is recorded · RILL_ERR_MEMORY ·
- * RILL_ERR_PLUGIN (from the domain) */
+/* Tokenize a text and append its phrases. RILL_OK: appended, or a refusal recorded · RILL_ERR_MEMORY · RILL_ERR_PLUGIN (from the domain) */
 rill_status constraint_read(constraint *c, const rill_model *model, const char *text);
 /* Append one phrase, given as action ids separated by spaces. */
 rill_status constraint_read_ids(constraint *c, const rill_model *model, const char *text, size_t length);
@@ -43,7 +39,7 @@ rill_status constraint_refuse(constraint *c, const char *format, ...) __attribut
 /* Refuse the inputs of all rows if the constraint has a refusal recorded. *active: 0 then, else 1. */
 rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
 
-/* Position in the output at which the phrases begin: 1 after a forced first action `first`; 0 without one, or if the phrases include it. */
+/* Position of the phrases in the output: 1 after a forced first action `first`; 0 without one, or if the phrases include it. */
 static inline size_t constraint_start(const constraint *c, int32_t first)
 {
     return first >= 0 && (c->n_actions == 0 || c->action[0] != first);
@@ -61,7 +57,7 @@ static inline int32_t row_first_action(const rill_scorer_rows *rows, int32_t row
     return rill_model_first_action(rows->model, ctx, rows->text[row], rows->text_length[row]);
 }
 
-/* --- trie_file.c: a file is loaded once for all of its users; rill/constraints.h documents the format --------------------- */
+/* --- tries, shared by their users (trie_file.c); format: rill/constraints.h ----------------------------------------------- */
 
 #define TRIE_MAGIC "rilltrie" /* first bytes of a trie file, without the NUL */
 enum { TRIE_VERSION = 1 };
@@ -82,11 +78,11 @@ typedef struct trie {
     int32_t n_users;
     size_t bytes; /* size of the allocation */
     trie_header header;
-    const uint32_t *first; /* [nodes + 1] node v has the children [first[v], first[v + 1]) */
-    const int32_t *action; /* [nodes] the action that leads to each node */
+    const uint32_t *first; /* [nodes + 1] trie node v has the children first[v] to first[v + 1] - 1 */
+    const int32_t *action; /* [nodes] the action that leads to each trie node */
 } trie;
 
-/* Get the trie of a file; read it if it is not loaded. Release with trie_release().
+/* Get a file's trie, reading it if not loaded. Release with trie_release().
  *   RILL_OK · a failure of rill_file_open() · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path);
 void trie_release(rill_context *ctx, trie *t); /* stop using a trie; NULL is allowed */

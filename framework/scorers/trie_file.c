@@ -1,12 +1,10 @@
-/* Trie files (rill/constraints.h documents the format): writing, reading, and the scorer
+/* Trie files (format: rill/constraints.h): writing, reading, and the scorer
  *
  *   trie:FILE   outputs are sequences of the set in the file
  *
- * The writer sorts the sequences. A node is the range of sequences that begin with its path; ranges are split by next action, level by
- * level.
+ * The writer sorts the sequences. A trie node is a range of them, split by next action, level by level.
  *
- * The reader validates a file, so walking it needs no checks: children follow their parent within the file, and their actions ascend and
- * belong to the model. Files are little-endian. */
+ * The reader validates a file, so walking needs no checks: children follow their parent, actions ascend and belong to the model. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -16,7 +14,7 @@
 #include "rill/file.h"
 #include "text_constraints.h"
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- building and writing a trie ---------------------------------------------------------------------------------- */
 
 struct rill_trie {
     rill_context *ctx;
@@ -26,7 +24,7 @@ struct rill_trie {
     size_t n;
     const int32_t **sequence; /* [n] pointers to the sequences in `store`, in sorted order */
     size_t sequences_capacity;
-    /* Columns of nodes, [nodes]. first: first child; action: the action that leads to the node; low: first sequence of its range. */
+    /* Columns of trie nodes. first: first child; action: the action that leads to the node; low: first sequence of its range. */
     uint32_t *first;
     int32_t *action, *depth;
     size_t *low;
@@ -108,7 +106,7 @@ static int same_path(const rill_trie *t, size_t i, int32_t depth)
     return a[0] >= depth && b[0] >= depth && memcmp(a + 1, b + 1, (size_t)depth * sizeof *a) == 0;
 }
 
-/* Add the children of node v: one for each distinct next action in its range. */
+/* Add the children of trie node v: one per distinct next action in its range of sequences. */
 static rill_status add_children(rill_trie *t, size_t v)
 {
     const int32_t depth = t->depth[v];
@@ -150,7 +148,7 @@ rill_status rill_trie_write(rill_trie *t, rill_status (*write)(void *user, const
     return write(user, t->action, t->nodes * sizeof *t->action);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading a trie ----------------------------------------------------------------------------------------------- */
 
 static rill_status fail_format(const rill_file *file, const char *what)
 {
@@ -169,7 +167,7 @@ static int children_in_order(const trie *t, uint32_t v)
 
 static rill_status check_nodes(const trie *t, const rill_file *file)
 {
-    uint32_t reached = 1; /* nodes below this number are known to be the root or a child of a checked node */
+    uint32_t reached = 1; /* trie nodes below this number are children of a checked node, or the root */
     for (uint32_t v = 0; v < t->header.nodes; v++) {
         if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
             return fail_format(file, "its nodes are out of order");
@@ -210,7 +208,7 @@ static rill_status read_trie(trie **out, const rill_file *file)
     return status;
 }
 
-/* --- sharing ------------------------------------------------------------------------------------------------------ */
+/* --- sharing a loaded trie ---------------------------------------------------------------------------------------- */
 
 static trie *find_trie(const rill_context *first, const struct stat *info, int64_t changed)
 {
@@ -299,7 +297,7 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* Returns the forced first action (rill_domain.first_action) if the row is at most one action long and no sequence begins with it; else
+/* Returns the forced first action (rill_domain.first_action) if the hypothesis has at most one action and no sequence begins with it; else
  * RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
@@ -310,7 +308,7 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* Restrict each row to the children of its trie node. A hypothesis that another scorer's end rule took out of the trie may not continue. */
+/* Restrict each row to the children of its trie node. A hypothesis outside the trie, by another scorer's end rule, may not continue. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

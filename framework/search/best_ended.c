@@ -1,13 +1,12 @@
-/* Implements at-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
+/* At-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
  *
- * Without outputs every ended hypothesis was dropped, so each is compared once, when its choice appears. The order: higher final score,
- * then earlier timestep, lower rank of the parent, lower rank of the choice. */
+ * Order: higher final score, earlier timestep, lower rank of the parent, lower rank of the choice. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
 typedef struct ended_hypothesis {
     item_output output;
-    int32_t rank; /* rank of the parent in the item's beam; -1: there is no ended hypothesis */
+    int32_t rank; /* rank of the parent in the input's beam; -1: there is no ended hypothesis */
     topk_choice choice;
 } ended_hypothesis;
 
@@ -20,8 +19,8 @@ static void compare_ended(const item *it, int32_t rank, topk_choice choice, ende
         *best = (ended_hypothesis){output, rank, choice};
 }
 
-/* Compare *best with the row's choices that end the hypothesis at `rank`. topk.h keeps two of them apart; naive cube pruning reads all.
- * Of equals the first stays. */
+/* Compare *best with the row's choices that end the hypothesis at `rank`: the two that topk.h keeps apart, or all in naive cube pruning.
+ * Ties keep the first. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_hypothesis *best)
 {
     topk_choice c;
@@ -51,7 +50,7 @@ static void keep_ended(rill_engine *e, item *it, const ended_hypothesis *best)
                                       c.logp, c.score, 0);
 }
 
-/* Update the item's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: consecutive rows from `row` on. */
+/* Update the input's best ended hypothesis from its rows. rows: [width] row of each beam entry; NULL: consecutive rows from `row` on. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_hypothesis best = {.output = it->best_ended, .rank = -1};

@@ -1,20 +1,20 @@
-/* Makes certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best of all outputs that
- * the model could produce, pruned ones included.
+/* Certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best of all outputs that the
+ * model could produce.
  *
- * U is an upper bound on the final score that an abandoned hypothesis could have reached. B is the maximum of an item's U. An output with a
- * final score of at least B is certified. The search abandons
+ * U is an upper bound on the final score that an abandoned hypothesis could have reached. Outputs with a final score of at least all U are
+ * certified. The search abandons
  *
- *   - choices that the domain did not return, or that the row's limit cut. Their child scores at most its parent's score plus the smaller
- *     of the last returned log-probability and log(1 - the sum of the returned probabilities)
- *   - candidates that beam size or heuristics cut, and candidates that are live when the item stops
- *   - ended candidates that were dropped: U is their own final score
+ *   - choices that the domain did not return, or that the row's limit cut: at most the parent's score plus the smaller of the last
+ *     returned log-probability and log(1 - the sum of the returned probabilities)
+ *   - candidates cut by beam size or heuristics, and candidates live when the item stops
+ *   - dropped ended candidates: U is their final score
  *
- * For a live hypothesis, U is the maximum of (s + A(l) - W l) / l^alpha over the final lengths l that it can still reach. s is its path
- * score, A(l) bounds the bonuses that scorers may still add, and W is the word penalty. Log-probabilities are at most 0. U grows with s,
- * so the greatest s of a phase suffices. Children that rules forbid are not abandoned. Under at-limit "open", prefixes of the maximum
- * length are outputs. Bounds are rounded up by more than the float error.
+ * For a live hypothesis, U is the maximum of (s + A(l) - W l) / l^alpha over the final lengths l still possible: s path score, A(l) bound
+ * on further bonuses, W word penalty. The greatest s of a phase suffices. Bounds are rounded up by more than the float error.
  *
- * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by the sum of unreturned probabilities is ours. */
+ * Under at-limit "open" prefixes of the maximum length are outputs too.
+ *
+ * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by unreturned probabilities is ours. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -45,15 +45,15 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
     return RILL_OK;
 }
 
-/* --- upper bounds ------------------------------------------------------------------------------------------------- */
+/* --- upper bounds of scores --------------------------------------------------------------------------------------- */
 
 /* Upper bounds on the sum of all scorers' bonuses. action: of one action, negative if all are penalised; end: of the end action. */
 typedef struct bonus {
     double action, end;
 } bonus;
 
-/* Returns an upper bound on the final score at length `final`. `score` may include this timestep's bonus, and the length the end action;
- * so fewer negative bonuses are counted. */
+/* Returns an upper bound on the final score at length `final`. `score` may include bonuses of this timestep already, so negative ones are
+ * counted for fewer actions. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -72,7 +72,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* The formula does not hold for the first lengths: length 0 counts as 1, and negative bonuses may not apply to the first actions. */
+    /* The formula can fail for the first lengths: length 0 counts as 1, and an output without further actions gets no bonus. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {
@@ -84,13 +84,13 @@ static double max_reachable(const item *it, const bonus *a, double score)
 
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)
 {
-    bonus a; /* of one timestep, which adds one action per phase */
+    bonus a; /* bounds on the bonuses of one timestep, which adds one action per phase */
     a.action = engine_max_bonus(c, it, &a.end) * phases;
-    if (a.end < 0) a.end = 0; /* an output without an end action escapes a negative end bonus */
+    if (a.end < 0) a.end = 0; /* an output without an end action does not get a negative end bonus */
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-/* After a phase: raise B to the bound of the highest path score that the phase abandoned. */
+/* After a phase: raise B (the bound on outputs that were not found) to that of the best hypothesis that the phase abandoned. */
 static void phase_over(const rill_engine *e, item *it)
 {
     if (it->abandoned_path_score == RILL_SCORE_DEAD) return;

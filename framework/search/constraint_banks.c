@@ -1,8 +1,7 @@
-/* Divides an item's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
+/* Divides an input's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * A candidate's bank is the number of lexical constraints that it meets (rill_modifiers_divide_banks()). Each bank gets an equal part of
- * the k entries, the last also the remainder, so low scores do not crowd out candidates that meet more. Entries that a bank cannot fill
- * go to the bank before it, and from the first bank to the last. */
+ * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries. Unused entries go
+ * to the bank before. */
 #include <stdlib.h>
 
 #include "engine_internal.h"
@@ -15,7 +14,7 @@ static int32_t child_bank(const row_rules *rules, int32_t action)
     return rules->default_bank;
 }
 
-/* Write all children of the item to t->heads, with their constraint banks; returns their number. row: the item's first row. */
+/* Write all children of the input to t->heads, with their constraint banks; returns their number. row: the input's first row. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t row)
 {
     int32_t n = 0;

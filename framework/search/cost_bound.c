@@ -1,5 +1,4 @@
-/* Computes upper bounds on the cost of searching one input from its settings: rill_settings_cost() of rill/engine.h. Sums are doubles,
- * because products of settings may exceed 64-bit integers. */
+/* rill_settings_cost(): upper bounds on the cost of one input's search. In doubles: products of settings may exceed 64-bit integers. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -13,7 +12,7 @@ static double max_steps(const rill_settings *s, const rill_domain_info *info, do
     double steps = info->max_length > s->min_length ? info->max_length : s->min_length;
     if (s->max_length > 0 || s->max_length_factor > 0) steps = floor(s->max_length_factor * size) + s->max_length;
     if (info->max_positions > 0 && steps > info->max_positions) steps = info->max_positions;
-    return (steps > 1 ? steps : 1) + 1; /* plus one for the end action after the last action */
+    return (steps > 1 ? steps : 1) + 1; /* one more for the end action, after the last action */
 }
 
 /* Return the maximum number of choices (next actions) requested for each live hypothesis. */
@@ -38,7 +37,7 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +
                    n_kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_hyp_node));
-    /* Memory of the search: the nodes of the hypothesis tree, and the outputs. */
+    /* Memory of the search: hypotheses and outputs. */
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
     const double n_given = s->n_best < outputs ? s->n_best : outputs;
     bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);

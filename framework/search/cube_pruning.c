@@ -1,22 +1,18 @@
-/* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
- * hypotheses of a beam form a class. Only the best one, the representative, is expanded; its choices serve the whole class.
+/* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a
+ * beam form a class. Only the best, the representative, is expanded; its choices serve the class.
  *
- *   accelerated   a child gets the log-probability of the representative's child, and continues the representative's state: its parent and
- *                 its state_parent (rill_rows) then differ
- *   naive         a second scoring pass scores the best children of other hypotheses with their own states, and these exact scores choose
- *                 the beam
+ *   accelerated   a child gets the log-probability of the representative's child, and continues its state
+ *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
  *
- * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action or the result of a
- * user's function. With equal classes (rill_domain.classify) the same actions are legal.
- *
- * Arrays of cube_pass cover the beam entries of all selected items: index base + rank, where `base` is the item's first index. */
+ * Hypotheses are equivalent if they have the same key (last action, or a user's function) and the same class of the domain
+ * (rill_domain.classify), so the same actions are legal. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
 typedef struct cube_pass {
     rill_columns memory, table_memory;
     int32_t *row; /* [entries] row whose choices become the entry's children; timestep.row_of points here */
-    /* [entries] number of the entry's children among the best: always the row's first choices */
+    /* [entries] number of the entry's children among the best; these are the first choices of its row */
     int32_t *n_taken;
     /* [live entries] representatives only: index of the entry's row after rows of other hypotheses were removed */
     int32_t *moved_to;
@@ -25,13 +21,13 @@ typedef struct cube_pass {
     int32_t *n_cells; /* [rows of the second scoring pass] number of choices to score exactly */
     /* [live entries] key of the hypothesis: its last action, or the number that a user's function returned */
     int64_t *key;
-    /* [live entries] equal numbers: the same actions are legal, by the domain (rill_domain.classify) and by bad words */
+    /* [live entries] class of legal actions: hypotheses with equal numbers have the same legal actions */
     int64_t *legal_class;
-    /* hash table of the current item's equivalence classes, by key and legal_class: index of the representative; -1: free */
+    /* hash table of the current input's equivalence classes, by key and legal_class: index of the representative; -1: free */
     int32_t *class_table;
 } cube_pass;
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory of an input ------------------------------------------------------------------------------------------- */
 
 static rill_cube item_cube(const rill_engine *e, const timestep *t, int32_t index)
 {
@@ -57,7 +53,7 @@ static rill_status reserve_classes(rill_engine *e, timestep *t)
     return rill_columns_grow(e->ctx, &c->table_memory, widest, places, 1, "classes");
 }
 
-/* Return 1 if some selected item has cube pruning "naive", else 0. */
+/* Return 1 if some selected input has cube pruning "naive", else 0. */
 static int any_naive(const rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n; i++)
@@ -65,7 +61,7 @@ static int any_naive(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- cube keys of hypotheses -------------------------------------------------------------------------------------- */
 
 /* Set the row's `parent` to its parent's state id; different from state_parent if the parent shares another hypothesis's state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
@@ -81,11 +77,11 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* For the setting `check`: fail if the user's key function gives an item other keys alone than in a batch. */
+/* For the setting `check`: fail if the user's key function gives an input other keys alone than in a batch. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube->legal_class; /* used as scratch memory: compute_keys() has not written it yet */
+    int64_t *alone = t->cube->legal_class; /* scratch memory: compute_keys() writes legal_class later */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
@@ -125,7 +121,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* --- equivalence classes ------------------------------------------------------------------------------------------ */
+/* --- classes of equal keys ---------------------------------------------------------------------------------------- */
 
 static size_t hash(int64_t key, int64_t legal)
 {
@@ -143,8 +139,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of item `index` its representative's row. Representatives' rows move to *to and on. base: the item's first
- * beam entry; from: its first row. */
+/* Give each live beam entry of input `index` its representative's row; these rows move to *to and on. base: the input's first beam entry;
+ * from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -196,8 +192,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: n_taken counts each hypothesis's children among the best. A representative keeps only these choices.
- * Any other hypothesis with such children gets a row in the second scoring pass. *next: row of the next representative. */
+/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
+ * representatives get a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;
@@ -257,12 +253,12 @@ static rill_status restrict_rows(timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) {
         const int32_t *action = first->action + (size_t)t->cube->source_row[i] * (size_t)first->stride;
         for (int32_t j = 0; j < t->cube->n_cells[i]; j++) RILL__TRY(rill_modifiers_allow(mods, i, action[j]));
-        mods->blocked_by[i] = 0; /* cube pruning makes this restriction, not a scorer */
+        mods->blocked_by[i] = 0; /* not a scorer: cube pruning makes this restriction */
     }
     return RILL_OK;
 }
 
-/* --- the variant -------------------------------------------------------------------------------------------------- */
+/* --- table of the search variant ---------------------------------------------------------------------------------- */
 
 static int has_settings(const rill_settings *s)
 {

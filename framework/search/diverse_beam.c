@@ -1,11 +1,7 @@
-/* Implements diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
+/* Diverse beam search (Vijayakumar et al. 2018): G groups share the beam's k entries, k / G each.
  *
- * In each phase the groups choose in turn among the children of their own hypotheses. An action's score falls by `diversity` each time an
- * earlier group chose it in this timestep; path scores exclude this penalty. In the first timestep all groups choose from the empty
- * hypothesis.
- *
- * The best k choices of each hypothesis suffice: earlier groups chose fewer than k actions, and choices without a penalty keep their
- * order. */
+ * The groups choose in turn. An action's score falls by `diversity` for each earlier group that chose it in this timestep; path scores
+ * exclude this penalty. The best k choices per hypothesis suffice: earlier groups chose fewer than k actions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +10,7 @@
 /* Ends the linked list of the ranks of a group's hypotheses (group_chooser.next_rank). */
 enum { NO_RANK = -1 };
 
-/* State while one item's groups choose. The heap of a group's children follows the chosen children in t->heads. */
+/* State while one input's groups choose. The heap of a group's children follows the chosen children in t->heads. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;
@@ -106,8 +102,7 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Append the group's best children to the chosen ones. A row's choices are sorted, so the first that cannot beat the heap's worst ends
- * the row. */
+/* Append the group's best children to the chosen ones. Choices are sorted, so the first that cannot beat the heap's worst ends the row. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
@@ -127,7 +122,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }
 
-/* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
+/* --- the first timestep ------------------------------------------------------------------------------------------- */
 
 /* Make a heap of all children of the empty hypothesis, whose choices are in `row`. Returns their number. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
@@ -165,7 +160,7 @@ static void choose_from_root(group_chooser *c, int32_t row)
     }
 }
 
-/* --- all groups --------------------------------------------------------------------------------------------------- */
+/* --- choosing in all groups --------------------------------------------------------------------------------------- */
 
 static int32_t choose_children(timestep *t, const item *it, int32_t row)
 {

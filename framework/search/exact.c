@@ -1,18 +1,15 @@
-/* Implements exact search: after a beam search it continues until the outputs are proven to be the model's best.
+/* Exact search: continues after a beam search until the outputs are proven the model's best (certify.c).
  *
- * An item whose n_best outputs are not certified (certify.c) restarts at the root. Its frontier is the set of prefixes to expand. U is an
- * upper bound on the final score of a prefix's continuations, and T the final score of the n_best-th output. Prefixes with U <= T are
- * dropped. In each timestep the beam is a batch of the frontier: the k prefixes of one length with the highest U. An ended child that ranks
- * above T becomes an output, and other children enter the frontier. An empty frontier proves the outputs. If exact_rows or the memory limit
- * ends the search earlier, the best outputs found are certified as far as proven.
+ * The frontier is the set of prefixes to expand, at first the root. U bounds the final score of a prefix's continuations; T is the final
+ * score of the n_best-th output. Prefixes with U <= T are dropped. Each timestep expands the k prefixes of one length with the highest U.
+ * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
+ * memory) may end the search earlier.
  *
- * An expansion scores only some choices of a prefix. For the rest a copy of the prefix, without its state, stays in the frontier. The next
- * expansion requests twice as many choices, and skips the choices seen: they come first in the larger request.
+ * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest.
  *
- * The order of expansion depends on the item alone. Once the frontier is large the deepest prefixes go first, which bounds memory.
- * Heuristics and scorers' limits only prune, so they do not apply.
+ * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *
- * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
+ * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as first bound, and depth first (Stahlberg and Byrne
  * 2019). */
 #include <math.h>
 
@@ -51,7 +48,7 @@ typedef struct exact_heap {
 
 struct exact_search {
     uint8_t done; /* 1: the search is complete or was stopped */
-    /* 1: the item's outputs were truncated by a heuristic's stop, so any other output replaces them */
+    /* 1: the input's outputs were truncated by a heuristic's stop, so any other output replaces them */
     uint8_t is_truncated;
     int32_t max_outputs;      /* maximum number of outputs kept */
     int32_t beam_timesteps;   /* number of timesteps of the beam search */
@@ -64,7 +61,7 @@ struct exact_search {
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
     size_t n_entries; /* number of entries in all heaps */
     exact_kind kind;  /* kind of the entries in `batch` */
-    /* [n_batch] frontier entries that form the item's beam. hyp: a copy of the hypothesis while its choices are processed, else -1 */
+    /* [n_batch] frontier entries that form the input's beam. hyp: a copy of the hypothesis while its choices are processed, else -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -73,9 +70,9 @@ typedef struct exact_search exact_search;
 
 _Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost_bound.c");
 
-/* --- the frontier ------------------------------------------------------------------------------------------------- */
+/* --- frontier (open set of A*) ------------------------------------------------------------------------------------ */
 
-/* Empty the frontier and the batch; the item's arena frees their hypotheses. Returns 1 if there were any, else 0. */
+/* Empty the frontier and the batch; the input's arena frees their hypotheses. Returns 1 if there were any, else 0. */
 static int clear(item *it)
 {
     exact_search *x = it->exact;
@@ -162,13 +159,13 @@ static double nth_best_score(const item *it)
     return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Returns T: outputs and prefixes that cannot score above T are not needed. */
+/* Returns T, the score to beat: outputs and prefixes that cannot score above T are not needed. */
 static double threshold(const item *it)
 {
     return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
 }
 
-/* Returns U, an upper bound on the final score of a prefix of the item's current length. */
+/* Returns U, an upper bound on the final score of a prefix of the input's current length. */
 static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
@@ -194,7 +191,7 @@ static int32_t n_first_choices(const rill_engine *e, const item *it)
     return n_choices < e->info.actions ? n_choices : e->info.actions;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------ */
+/* --- storing outputs ---------------------------------------------------------------------------------------------- */
 
 static int same_path(const hyp_pool *f, int32_t a, int32_t b)
 {
@@ -243,7 +240,7 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
     return RILL_OK;
 }
 
-/* --- children ----------------------------------------------------------------------------------------------------- */
+/* --- adding children ---------------------------------------------------------------------------------------------- */
 
 /* Copy the hypothesis of each row, for the choices that score() does not return. The copy keeps the parent's state alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
@@ -330,7 +327,7 @@ static rill_status before_merge(rill_engine *e, timestep *t, int last)
     return RILL_OK;
 }
 
-/* --- the batch ---------------------------------------------------------------------------------------------------- */
+/* --- choosing the batch ------------------------------------------------------------------------------------------- */
 
 /* Drop frontier entries whose bound is not above the threshold, if new outputs have raised it. */
 static void discard_below_threshold(rill_engine *e, item *it)
@@ -361,8 +358,7 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Returns the heap to expand next; NULL: none. phase: only entries of this phase, or < 0 for all. deepest: 1 for only the greatest
- * depth. */
+/* Returns the heap to expand next; NULL: none. phase: only entries of this phase, or < 0: all. deepest: 1: only the greatest depth. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -375,16 +371,15 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Returns 1 if the deepest entries are expanded first, else 0. The limit is that of all workers: the order must not depend on their
- * number. */
+/* Returns 1 if the deepest entries go first, else 0. The limit is that of all workers, so that the order does not depend on their number.
+ */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make the frontier's best entries the item's batch and beam, up to exact_rows in all. phase: only entries of this phase, or < 0 for
- * all. */
+/* Make the frontier's best entries the input's batch and beam, up to exact_rows in all. phase: only this phase, or < 0: all. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = it->exact;
@@ -413,9 +408,10 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
     return RILL_OK;
 }
 
-/* --- start and end ------------------------------------------------------------------------------------------------ */
+/* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
-/* End the exact search. The frontier's bounds enter B. B of the beam search stays valid, so the smaller applies. */
+/* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of the beam search's and that of the
+ * prefixes left in the frontier. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;
@@ -429,7 +425,7 @@ static void finish_search(item *it)
     x->done = 1;
 }
 
-/* After a phase: load the next batch. Finish the item if there is none after the last phase. */
+/* After a phase: load the next batch. Finish the input if there is none after the last phase. */
 static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int last)
 {
     item *it = &e->items.item[slot];
@@ -453,7 +449,7 @@ static int out_of_memory(rill_engine *e, item *it)
     return 1;
 }
 
-/* Returns 1 if a heuristic cut the item's outputs short, so that they are not the model's, else 0. */
+/* Returns 1 if a heuristic cut the input's outputs short, so that they are not the model's, else 0. */
 static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&

@@ -1,11 +1,10 @@
-/* Implements sampling: a timestep extends each beam entry by one randomly drawn choice.
+/* Sampling: a timestep extends each beam entry by one randomly drawn choice.
  *
- * The distribution is the softmax of the scores, with scorers' bonuses, divided by the temperature. Choices are restricted to the top_k
- * best (Fan, Lewis and Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent
- * and may be equal.
+ * The distribution is the softmax of the scores, with bonuses, divided by the temperature, restricted to the top_k best (Fan, Lewis and
+ * Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent and may be equal.
  *
- * Random numbers are hashes of the seed and of the draw's position: input, timestep, phase, rank, index. Results therefore do not depend on
- * batching or threads. The hash is the finaliser of splitmix64 (Steele, Lea and Flood 2014), applied per 64-bit word. */
+ * Random numbers are hashes of seed, input, timestep, phase, rank and index, so results do not depend on batching or threads. The hash is
+ * splitmix64's finaliser (Steele, Lea and Flood 2014), applied per 64-bit word. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,8 +34,7 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Write the softmax weights of the row's choices to weight[top_k], and their sum to *mass. Returns how many choices top_k and top_p
- * leave. */
+/* Write the softmax weights of the row's choices to weight[top_k], and their sum to *mass. Returns the number left by top_k and top_p. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *weight, double *mass)
 {
     double all = 0, best = 0;

@@ -1,5 +1,4 @@
-/* Lists the search variants in the order in which their hooks are called. constraint_banks is last: its reserve() reads sizes that the
- * others reserved. */
+/* The search variants in the order of their hooks' calls. constraint_banks is last: its reserve() reads the others' sizes. */
 #include "engine_internal.h"
 
 extern const search_variant cube_pruning, exact, certificates, best_ended, sampling, diverse_beam_search,

@@ -1,6 +1,5 @@
-/* int8_pairs.h: the tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla).
- *
- * The sums of a pair of rows share registers until they are stored. An odd last row is computed twice. */
+/* The tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla): the sums of a pair of rows share registers. An
+ * odd last row is computed twice. */
 #pragma once
 
 #define MAX_PAIRS 3

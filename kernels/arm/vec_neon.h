@@ -1,7 +1,5 @@
-/* vec_neon.h: the primitives of vector/vec.h in AArch64 NEON.
- *
- * A vector is two registers of four floats. Every primitive rounds and sums as on AVX2, so both instruction sets give
- * the same bits. */
+/* Primitives of vector/vec.h in AArch64 NEON. A vector is two registers of four floats. Rounding and sums are as on AVX2, so the bits are
+ * equal. */
 #pragma once
 
 #include <arm_neon.h>

@@ -1,16 +1,13 @@
-/* attention.cu: paths from nodes to the root, and attention: softmax of scores, then the weighted sum of values.
+/* Attention: softmax of scores, then the weighted sum of values; and paths to the root of the hypothesis tree.
  *
- * Each head of a row reads its keys and values once, so the kernels are memory-bound. Partition:
- *   chunk    CHUNK rows of keys and values. Its partial result is the largest score, the sum of exponentials and the
- *            weighted sum of values. Chunk bounds depend on the chunk's number alone. Chunks merge in order
- *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each. The warp's groups read
- *            different rows, each with a running softmax, and are merged at the end
- *   wide     wider heads, additive scores, and values of another width: one block per chunk. Its warps share the rows
- *            for scores, then its threads the columns of values
- * A kernel loops over all chunks of its head. If heads are few, each warp or block instead writes one chunk's partial result to `part`, and
- * a second kernel merges these in the same order: the bits are the same.
+ * Each head of a row reads its keys and values once: the kernels are memory-bound. Partition:
+ *   chunk    CHUNK rows of keys and values. Partial result: largest score, sum of exponentials, weighted sum of values
+ *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each, with a running softmax per group
+ *   wide     other heads: one block per chunk. Its warps share the rows for scores, then its threads the columns of values
+ * A kernel loops over all chunks of a head. If heads are few, each warp or block computes one chunk, and a second kernel merges the
+ * chunks, with the same bits.
  *
- * Lane i holds floats 4 i .. 4 i + 3 of a row for loads of any width, so results do not depend on alignment. */
+ * Lane i holds floats 4 i .. 4 i + 3 of a row at any load width, so results do not depend on alignment. */
 #include "rows.cuh"
 
 enum {
@@ -19,11 +16,12 @@ enum {
     NARROW = GPU_ATTEND_NARROW, /* width of the widest narrow head, in floats */
     WIDE_WARPS = 8,           /* warps of a block for wide heads */
     GPU_FULL_WARPS = 4096, /* warps that fill a GPU; if the rows' heads alone fill it, chunks are not split among warps */
-    MAX_SPLIT = 4,         /* a launch splits at most MAX_SPLIT * GPU_FULL_WARPS chunks among warps, which bounds `part` */
+    /* a launch splits at most MAX_SPLIT * GPU_FULL_WARPS chunks among warps: this bounds the memory `part` */
+    MAX_SPLIT = 4,
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
+/* --- following paths of hypotheses -------------------------------------------------------------------------------- */
 
 /* One thread walks one path, and each step depends on the previous one. Small blocks spread the walks over the GPU. */
 __global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
@@ -48,7 +46,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max) for a score x; 0 if max is -infinity. A NaN score is never the maximum, but makes the sum NaN. */
+/* exp(x - max); 0 if max is -infinity. A NaN score is never the maximum, but makes the sum NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -93,7 +91,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
     return c;
 }
 
-/* --- inputs of kernels -------------------------------------------------------------------------------------------- */
+/* --- arguments of the kernels ------------------------------------------------------------------------------------- */
 
 struct attend_work {
     gpu_attend a;
@@ -104,8 +102,8 @@ struct attend_head {
     const float *query, *keys, *values;
     const int32_t *entry; /* [length] row of keys and values for each t; NULL: rows first, first + 1, ... */
     int32_t first, length, chunks;
-    float *out; /* NULL: the row is not written to gpu_attend.out */
-    const float *additive; /* [width]; NULL: dot-product scores */
+    float *out; /* the head's columns of gpu_attend.out; NULL: no fp32 output */
+    const float *additive; /* [width] weights of additive attention; NULL: dot-product scores */
     const float *relative; /* the relative position bias at distance 0, or NULL */
     int32_t position, reach;
 };
@@ -174,7 +172,7 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
     }
 }
 
-/* Write four columns of a head to `out` and to the panel, if present. `unit` is row * heads + head. */
+/* Write four columns of a head to `out` and to the panel (rounded copy for GEMMs), if present. `unit` is row * heads + head. */
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {
@@ -223,7 +221,7 @@ __device__ static inline float *head_part(const attend_work &w, int32_t unit, in
     return w.a.part + ((size_t)unit * (size_t)w.chunks + (size_t)chunk) * part_floats(w.a.value_width);
 }
 
-/* --- narrow heads ------------------------------------------------------------------------------------------------- */
+/* --- kernel for narrow heads -------------------------------------------------------------------------------------- */
 
 enum { ROWS_IN_FLIGHT = 4 }; /* rows that a group of lanes loads at once */
 
@@ -235,7 +233,7 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add keys t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th key's row; negative: none. */
+/* Add keys t, t + 32 / GROUP, ... to the group's running softmax. row[n]: the n-th key's row; negative: none. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -343,7 +341,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
     }
 }
 
-/* --- wide heads --------------------------------------------------------------------------------------------------- */
+/* --- kernel for wide heads ---------------------------------------------------------------------------------------- */
 
 __device__ static inline float warp_sum(float x)
 {
@@ -376,7 +374,7 @@ struct wide_share {
     int32_t row[CHUNK];
 };
 
-/* Store the scores of keys t to t + rows - 1 and their exponentials in *s. All threads get their maximum and sum. */
+/* Store the scores of keys t to t + rows - 1, and their exponentials, in *s. Returns maximum and sum to all threads. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)
@@ -395,7 +393,8 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
         const float share = exp_minus_max(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
-        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may still read the old rows */
+        /* after the barrier: other warps may still read the old rows */
+        if (warp == 0) s->row[i] = memory_row(head, t + i);
     }
     x.sum = warp_sum(x.sum);
     __syncthreads();
@@ -434,7 +433,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(a
 
 /* --- merging of split chunks -------------------------------------------------------------------------------------- */
 
-/* One warp merges the chunks of a head that has several. */
+/* Merge the chunks of heads that have several; one warp per head. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_work w)
 {
@@ -486,7 +485,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu
     }
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launching the kernels ---------------------------------------------------------------------------------------- */
 
 static int64_t max_split_units(int narrow)
 {

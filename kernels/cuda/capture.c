@@ -1,16 +1,15 @@
-/* Captures runs as CUDA graphs and replays them, which takes the host less time than launching each kernel.
+/* Captures runs as CUDA graphs and replays them: cheaper for the host than launching each kernel.
  *
- * A captured graph contains addresses and sizes, so only runs with the same memory layout can replay it. Layouts recur because row counts
- * are rounded; kernels read the actual count on the device. Encoder runs are not captured, because their lengths hardly ever recur.
+ * A graph contains addresses and sizes, so only runs with the same memory layout replay it. Row counts are rounded, so layouts recur;
+ * kernels read the actual count. Encoder runs and copies are not captured.
  *
- * Copies are not captured either: once their memory is freed, a replay fails or crashes. Invariant: two runs of one key enqueue the same
- * work. */
+ * Invariant: two runs of one key enqueue the same work. */
 #include "executor.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* --- which runs --------------------------------------------------------------------------------------------------- */
+/* --- runs that are captured --------------------------------------------------------------------------------------- */
 
 int cuda_can_capture(const cuda_run *r)
 {
@@ -25,10 +24,10 @@ size_t cuda_round_up(const cuda_run *r, size_t n)
     return (n + unit - 1) / unit * unit;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys of captured runs ---------------------------------------------------------------------------------------- */
 
 typedef struct run_key {
-    int64_t *numbers; /* NULL while counting the numbers */
+    int64_t *numbers; /* the numbers of the key; NULL: they are only counted */
     size_t length;
 } run_key;
 
@@ -59,7 +58,8 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == RILL_OP_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
     for (size_t i = 0; i + 1 < p->n_paths; i++)
-        add_number(k, r->path_entries[i]); /* the address of the next path's entries depends on this number */
+        /* the address of the next path's entries depends on this number of entries */
+        add_number(k, r->path_entries[i]);
     for (size_t i = 1; i <= network->n_subsets; i++) add_number(k, r->host_run.max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
@@ -71,7 +71,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < network->n_subsets; i++) add_address(k, cuda->subset[i].ids.base);
 }
 
-/* --- captures ----------------------------------------------------------------------------------------------------- */
+/* --- the captured runs -------------------------------------------------------------------------------------------- */
 
 static void free_capture(const rill_session *s, cuda_capture *g)
 {
@@ -123,8 +123,7 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Forget the indices computed on the device from columns that the run itself writes. The next call of enqueue_fn enqueues their kernels
- * again. */
+/* Forget the indices of columns that the run writes, so that enqueue_fn enqueues their kernels again. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)
@@ -147,7 +146,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     return graph;
 }
 
-/* A run is captured when its key occurs for the second time: by then CUDA has loaded the kernels, and many keys never recur. */
+/* Capture only the second run of a key: by then CUDA has loaded the kernels, and many keys occur only once. */
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;

@@ -1,13 +1,12 @@
-/* choices.cu: the top M symbols of rows, and log-probabilities of requested symbols.
+/* Top-M symbols of rows, and log-probabilities of requested symbols.
  *
- * A 64-bit key orders the symbols of a row: by value, then by smaller symbol. Each warp keeps its best keys in registers; a lower bound
- * keeps most other keys out.
+ * A 64-bit key orders symbols by value, then by smaller symbol. Each warp keeps its best keys in registers.
  *
- * log_norm is known only at the end, and different logits x may round to the same log-probability. So the top M + 1 are found by x, and a
- * row is read again if the last two are equal.
+ * Different logits may round to the same log-probability. So the top M + 1 logits are found, and the row is read again if the last two
+ * tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has its own block, and a second kernel merges the parts, with the
- * same bits. For M >= BEST_MANY, radix selection finds the M-th largest key. */
+ * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them.
+ * For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 
@@ -30,7 +29,7 @@ typedef struct best_call {
     symbols_total *total;  /* [rows, parts] log-sum-exp of each part */
 } best_call;
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- sort keys ---------------------------------------------------------------------------------------------------- */
 
 /* Map a float to an integer so that larger floats have larger integers. No number maps to 0, which stands for "no symbol". */
 __device__ static inline uint32_t best_order(float x)
@@ -85,8 +84,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32 of lane i %
- * 32; constant indices keep keys in registers. Of two keys the larger comes first if i & SIZE is 0. */
+/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32 of lane i % 32.
+ * The larger key comes first if i & SIZE is 0. */
 template <int N, int SIZE, int STRIDE, typename key_type>
 __device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
@@ -133,8 +132,8 @@ template <int N, typename key_type> __device__ static inline key_type best_nth(c
 
 template <int N> struct best_kept {
     uint64_t key[N];  /* the best keys, largest first; 0: no key */
-    uint64_t min_key; /* keys must exceed it to be among the best */
-    float floor;      /* the value that `min_key` encodes */
+    uint64_t min_key; /* lower bound: only larger keys can be among the best */
+    float floor;      /* the logit that `min_key` encodes */
     int n_pending;
     uint64_t *pending; /* [BEST_PENDING] */
 };
@@ -238,10 +237,11 @@ template <int N> __device__ static inline void best_merge_list(uint64_t (&key)[N
 typedef struct best_shared {
     symbols_total *total; /* [warps] */
     int *again;
-    uint64_t *list, *pending; /* [warps, 32 N]; [warps, BEST_PENDING] */
+    uint64_t *list, *pending; /* [warps, 32 N] best keys of each warp; [warps, BEST_PENDING] keys not merged yet */
 } best_shared;
 
-static inline size_t best_shared_bytes(int threads, int n) /* bytes of shared memory that best_share<n>() needs */
+/* Return the bytes of shared memory that best_share<n>() needs. */
+static inline size_t best_shared_bytes(int threads, int n)
 {
     const size_t warps = (size_t)(threads / GPU_WARP), keys = (size_t)(n * GPU_WARP + BEST_PENDING);
     return warps * (keys * sizeof(uint64_t) + sizeof(symbols_total)) + sizeof(int);
@@ -259,7 +259,7 @@ template <int N> __device__ static inline best_shared best_share(void)
     return m;
 }
 
-/* Add symbols [begin, end), with values x - less, to the warps' best. If t is not NULL, also add the exponentials to *t. */
+/* Add symbols [begin, end), with values x - less, to the warp's best, and their exponentials to *t, unless NULL. */
 template <int N>
 __device__ static __forceinline__ void best_add(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                 best_kept<N> &kept, int32_t begin, int32_t end, float less,
@@ -293,12 +293,10 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
     for (int w = 1; w < warps && warp == 0; w++) best_merge_list<N>(kept.key, m.list + w * N * GPU_WARP, N * GPU_WARP);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- writing the best choices ------------------------------------------------------------------------------------- */
 
-/* Whether the top M by log-probability may differ from the top M by x. Called by a whole warp.
- * They differ only if the M-th and the (M + 1)-th log-probability are equal, because rounding is monotonic. Then the smaller symbols
- * must win, but the larger x were chosen. If no other float beside the M-th x rounds to its log-probability, ties have equal x, which
- * keys already order by symbol. */
+/* Whether the top M by log-probability may differ from the top M by x. They agree unless log-probabilities M and M + 1 tie, and some
+ * neighbouring float rounds to the same value. Called by a whole warp. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
@@ -345,8 +343,7 @@ __device__ static inline void best_write(const best_call &c, const symbols_row &
     if (c.a.tag != nullptr && count == 0) c.a.tag[r] = c.a.first_action;
 }
 
-/* Finish a row: compute log_norm from `total`, the sum of exponentials, and write the row's choices. The first warp holds the
- * best keys by x. */
+/* Finish a row: compute log_norm from the sum of exponentials `total`, and write the choices. The first warp has the best keys. */
 template <int N>
 __device__ static inline void best_finish(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
                                           best_kept<N> &kept, symbols_total total)
@@ -444,7 +441,7 @@ template <int N> __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) be
     best_finish<N>(c, s, r, m, kept, symbols_merge_warp(t));
 }
 
-/* --- large M ------------------------------------------------------------------------------------------------------ */
+/* --- many choices per row ----------------------------------------------------------------------------------------- */
 
 enum {
     MANY_DIGIT = 11, /* bits per radix pass: the first takes the sign, the exponent and two more */
@@ -458,7 +455,7 @@ typedef struct many_call {
     gpu_best a;
     int32_t bits;     /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
     int32_t capacity; /* maximum number of keys of a row in `key`; 0: a row's keys are in shared memory */
-    uint64_t *key;    /* [rows, capacity] in device memory, or NULL */
+    uint64_t *key;    /* [rows, capacity] keys in device memory, or NULL */
 } many_call;
 
 typedef struct many_shared {
@@ -478,7 +475,7 @@ __device__ static inline uint64_t many_key(const many_call &c, const symbols_row
     return (uint64_t)best_order(logp) << c.bits | (((uint32_t)1 << c.bits) - 1 - (uint32_t)v);
 }
 
-/* The first warp finds the bin of the `need`-th largest key; digit -1: there are fewer keys. A lane adds up 64 bins. */
+/* The first warp finds the bin of the `need`-th largest key. Digit -1: there are fewer keys. */
 __device__ static inline void many_find(many_shared *m, int32_t need)
 {
     enum { EACH = MANY_BINS / GPU_WARP };
@@ -495,7 +492,7 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
     m->within = (int32_t)m->bin[bin];
 }
 
-/* The smallest selected key, digit by digit from the top; keys are distinct, so the last digit's bin has at most one. */
+/* Find the smallest selected key by radix selection, from the highest digit on. Keys are distinct, so the last bin has at most one. */
 __device__ static inline uint64_t many_min_key(const many_call &c, const symbols_row &s, const uint64_t *legal,
                                                float norm, many_shared *m)
 {
@@ -521,7 +518,7 @@ __device__ static inline uint64_t many_min_key(const many_call &c, const symbols
     return prefix;
 }
 
-/* Sort descending. Missing keys, from n on, count as the smallest and never move. */
+/* Sort n keys descending by a bitonic network. Missing keys, from n on, count as the smallest. */
 __device__ static inline void many_sort(uint64_t *key, int32_t n)
 {
     for (int32_t size = 2; size / 2 < n; size *= 2)
@@ -539,7 +536,7 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
         }
 }
 
-/* One block per row; log_norm is already known. */
+/* Select the choices of rows whose log_norm is known; one block per row. */
 __global__ static void __launch_bounds__(MANY_THREADS, 1) best_many(many_call c)
 {
     const int32_t r = (int32_t)blockIdx.x;
@@ -570,7 +567,7 @@ __global__ static void __launch_bounds__(MANY_THREADS, 1) best_many(many_call c)
     if (threadIdx.x == 0) c.a.count[r] = n;
 }
 
-/* --- picks -------------------------------------------------------------------------------------------------------- */
+/* --- scores of given actions -------------------------------------------------------------------------------------- */
 
 typedef struct picks_call {
     gpu_picks a;
@@ -593,7 +590,7 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     c.a.logp[i] = logp;
 }
 
-/* --- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launching the kernels ---------------------------------------------------------------------------------------- */
 
 static int32_t row_parts(int32_t symbols)
 {

@@ -1,5 +1,4 @@
-/* collective.cuh: what the threads of a warp or a block compute together, by CUB. Its primitives have a fixed order
- * of operations. See docs/gpu.md. */
+/* Collective operations of a warp or block, by CUB, whose primitives have a fixed order. See docs/gpu.md. */
 #pragma once
 
 #include "cuda.cuh"
@@ -12,7 +11,7 @@
 __device__ static inline int32_t gpu_warp_prefix_sum(int32_t x)
 {
     using scan = cub::WarpScan<int32_t>;
-    __shared__ typename scan::TempStorage storage; /* of size 0, since the reduction uses warp shuffles */
+    __shared__ typename scan::TempStorage storage; /* empty: the reduction uses warp shuffles */
     int32_t sum;
     scan(storage).InclusiveSum(x, sum);
     return sum;
@@ -27,8 +26,7 @@ template <int THREADS, int ITEMS> static constexpr size_t gpu_block_sort_bytes(v
     return sizeof(gpu_block_sort_storage<THREADS, ITEMS>);
 }
 
-/* Sort n <= THREADS * ITEMS distinct keys descending, by their lowest `bits` bits; the others are 0. The keys may lie
- * in `shared`. */
+/* Sort n <= THREADS * ITEMS distinct keys descending, by their lowest `bits` bits; other bits are 0. key may be in `shared`. */
 template <int THREADS, int ITEMS> __device__ static inline void gpu_block_sort(uint64_t *key, int32_t n, int bits, char *shared)
 {
     using sort = cub::BlockRadixSort<uint64_t, THREADS, ITEMS>;
@@ -64,7 +62,7 @@ static inline int32_t gpu_warp_prefix_sum(int32_t x)
 
 template <int THREADS, int ITEMS> static constexpr size_t gpu_block_sort_bytes(void)
 {
-    return THREADS * ITEMS * sizeof(uint64_t); /* as much as CUB at least needs; it is overwritten, as by CUB */
+    return THREADS * ITEMS * sizeof(uint64_t); /* CUB needs at least this much, and overwrites it */
 }
 
 template <int THREADS, int ITEMS> static inline void gpu_block_sort(uint64_t *key, int32_t n, int bits, char *shared)

@@ -1,8 +1,8 @@
-/* cuda.cuh: the subset of CUDA that the kernels use.
+/* The subset of CUDA that kernels use.
  *
- * nvcc compiles the kernels. Tests compile them for the host with tests/cuda/cuda_host.h, which runs the threads of a block as fibres.
- * Kernels use only what both support: no inline PTX, mma, clusters, grid-wide barriers or __activemask. Shuffles and __syncwarp are called
- * by all threads of the mask. Shared memory comes from gpu_shared(), sized at the launch. A kernel has one argument, a struct by value.
+ * Tests compile the kernels for the host (tests/cuda/cuda_host.h), with a block's threads as fibres: no inline PTX, mma, clusters,
+ * grid-wide barriers or __activemask; all threads of the mask call shuffles and __syncwarp. A kernel has one argument, a struct by value.
+ * Shared memory comes from gpu_shared().
  *
  *     __global__ static void work(gpu_copy a) { ... }
  *     GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);
@@ -20,7 +20,7 @@ enum { GPU_WARP = 32 };
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* the stream to launch in; counts the launch */
+cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* returns the CUDA stream to launch in, and counts the launch */
 void gpu_launched(gpu_stream *cu_stream);          /* keep the launch's error, if it failed */
 
 #define GPU_LAUNCH(cu_stream, grid, threads, shared, kernel, args) \
@@ -39,7 +39,7 @@ __device__ static inline bool gpu_leave(bool all)
     return all;
 }
 #else
-#include <cuda_host.h> /* the host's emulation of CUDA; the build sets its include path */
+#include <cuda_host.h> /* emulation of CUDA on the host, for tests; the build sets its include path */
 #endif
 
 /* Row r of an operand; NULL: absent. */

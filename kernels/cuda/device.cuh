@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include <cublasLt.h>
-#include <cuda.h> /* types and declarations only */
+#include <cuda.h> /* declarations of the driver's functions and types; the module does not link the driver */
 
 #include "cuda.cuh"
 

@@ -1,10 +1,8 @@
-/* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
+/* The CUDA module's data of a network, a session and a run. Private header of the module.
  *
- * All rows of a run are one block. The host computes index spaces, columns and indices in pinned memory. One copy uploads them to the same
- * offsets on the device, and one copy downloads results.
+ * The host computes index spaces, columns and indices in pinned memory. One copy uploads them, and one copy downloads results.
  *
- * A frame is the memory of one run that outlives the call: pinned arrays and their device copy. The host waits for a run only to deliver
- * its results, or to reuse its frame. */
+ * A frame is a run's memory that outlives the call. The host waits for a run only for its results, or to reuse its frame. */
 #pragma once
 
 #include "backend.h"
@@ -22,8 +20,7 @@ typedef struct cuda_fused_op {
     /* The next four members are used by products (GEMMs) only. */
     int single_launch; /* 1: the GEMM's launch also adds, applies ReLU and writes the final output; 0: a second kernel does */
     int input_rounded; /* 1: an earlier operation has written the input rows in the matrix's type; 0: they are converted */
-    /* 1 or -1: one GEMM also computes the next product, whose columns come after (1) or before (-1) this product's;
-     * 0: it does not */
+    /* 1 or -1: one GEMM also computes the next product, in the columns after or before this one's; 0: not merged */
     int merged_next;
     int merged_into_prev; /* 1: the GEMM of the previous product computes this one too */
     gpu_type output_type; /* type of the rounded copy of the output that GEMMs read; GPU_F32: there is no copy */
@@ -53,7 +50,7 @@ typedef struct cuda_network {
     size_t constant_capacity;
 } cuda_network;
 
-/* One vocabulary subset of a session: the ids of all slots, in one region. */
+/* A vocabulary subset of a session: the ids of all slots, in one region. */
 typedef struct cuda_subsets {
     gpu_region ids;
     int32_t *first, *count; /* [slots] position of a slot's first symbol in `ids`; number of its symbols */
@@ -79,13 +76,13 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* A slot is an input's place in flight. A slot update (`fill`) is GPU work that writes a slot's data. Slot updates are numbered from 1
- * in the order in which they are enqueued (streams.c). */
+/* Slot updates (`fill`): GPU work that writes an input's data, such as encoder outputs. Numbered from 1 in the order of enqueueing
+ * (streams.c). */
 typedef struct cuda_fills {
     gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after slot update i or a later one */
     uint64_t n_fills;                   /* number of slot updates enqueued so far */
     uint64_t waited_fill;               /* latest slot update for which the decoding stream waits */
-    uint64_t required_fill;             /* every decoding run needs the slot updates up to this one */
+    uint64_t required_fill;             /* last slot update that every decoding run must wait for */
     uint64_t *slot_fill;                /* [slots] number of the slot's last update; 0: none */
     size_t slot_fill_capacity;
     char *staging; /* pinned memory for uploads outside runs */
@@ -97,7 +94,8 @@ typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables + 1] the tables; the last element is the array of parent nodes */
+    /* [tables + 1] the tables; the last element has the parent of each hypothesis state */
+    gpu_region *table;
     cuda_subsets *subset;                   /* [subsets] the network's vocabulary subsets */
     struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] memory of each graph's run, for each micro-batch */
     struct cuda_frame *pending[DEV_GROUPS]; /* frame of each micro-batch whose results are pending; NULL: none */
@@ -117,7 +115,8 @@ typedef struct cuda_kv {
     rill_index_space space;
     /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
-    int32_t *first, *length; /* [rows] first row of keys and values (or path entry); their number; pinned */
+    /* [rows] first row of keys and values (or path entry) for each row; number of them; in pinned memory */
+    int32_t *first, *length;
     size_t max_length;
 } cuda_kv;
 
@@ -125,7 +124,7 @@ typedef struct cuda_kv {
  * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
-    int32_t *step_start, *live;    /* [steps] see above */
+    int32_t *step_start, *live;    /* [steps] first row of each step; number of sequences that it processes */
     int32_t *read_row, *write_row; /* [tokens] row of the gates to read; row of `out` to write */
     int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
@@ -135,10 +134,12 @@ typedef struct cuda_selection {
     int32_t *set;       /* [rows] legal set of each row, or NULL */
     int32_t *tag_entry; /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
     int32_t n_picks; /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
-    int32_t *pick_count;                          /* [1] n_picks, as uploaded for the kernel */
-    int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
-    int32_t *count, *action;                      /* [rows], [rows, M]: downloaded */
-    float *logp, *pick_logp;                      /* [rows, M], [picks]: downloaded */
+    int32_t *pick_count; /* [1] n_picks, as uploaded for the kernel */
+    /* [picks] row and symbol of each pick; its position in the host's arrays */
+    int32_t *pick_row, *pick_symbol, *pick_index;
+    int32_t *count, *action; /* [rows] number of choices; [rows, M] their actions; downloaded */
+    /* [rows, M] log-probabilities of the choices; [picks] those of the picks; downloaded */
+    float *logp, *pick_logp;
 } cuda_selection;
 
 typedef struct cuda_run {
@@ -151,8 +152,8 @@ typedef struct cuda_run {
     const cuda_fused_graph *fused;
     const dev_graph *graph;
     const rill_run_arguments *host_arguments;
-    rill_run_arguments arguments; /* host_arguments with columns in pinned memory */
-    dev_run host_run;             /* the run as index_space.c reads it */
+    rill_run_arguments arguments; /* copy of host_arguments with the columns in pinned memory */
+    dev_run host_run;             /* the run in the form that index_space.c reads */
     dev_block block;
     int captured;                        /* 1: the run may be captured as a CUDA graph, so sizes are rounded up */
     size_t n_slots;                      /* slots of the session, rounded up if runs are captured */
@@ -161,36 +162,37 @@ typedef struct cuda_run {
     /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
     size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
-    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see run.c */
+    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see cuda_run.c */
     size_t used;                            /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;            /* range of pinned memory to download */
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
     int32_t *space_rows;
-    uint8_t *visited;                        /* [indices] 1: visit_slots() in streams.c has read this index */
-    const int32_t **column;                  /* [columns] the run's columns, in pinned memory */
-    const int32_t **index;                   /* [indices] device address; NULL: not enqueued yet */
-    cuda_kv *kv;                             /* [n_kv] keys and values of the attention operations */
-    size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
-    cuda_scan *scan;                         /* [ops] */
-    cuda_selection *selection;               /* [ops] */
-    uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
-    size_t *path_entries;                    /* [paths] number of entries */
-    int32_t **subset_first, **subset_length; /* [subsets] -> [slots], pinned; NULL: the run does not use the subset */
+    uint8_t *visited;          /* [indices] 1: visit_slots() in streams.c has read this index */
+    const int32_t **column;    /* [columns] the run's columns, in pinned memory */
+    const int32_t **index;     /* [indices] device address; NULL: not enqueued yet */
+    cuda_kv *kv;               /* [n_kv] keys and values of the attention operations */
+    size_t n_kv, *kv_index;    /* [ops] element of `kv` that an attention operation reads */
+    cuda_scan *scan;           /* [ops] */
+    cuda_selection *selection; /* [ops] */
+    uint64_t *legal;           /* the host's legal sets, pinned, or NULL */
+    size_t *path_entries;      /* [paths] number of entries (hypothesis states) on all rows' paths */
+    /* for each vocabulary subset, an array [slots] in pinned memory; NULL: the run does not use the subset */
+    int32_t **subset_first, **subset_length;
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] attention weights that the host requested, downloaded; or NULL */
     char *values;        /* device: tensors with their bf16 or fp16 copies, and entries of paths, see dev_layout */
-    /* Working memory on the device. panel, sums: inputs and outputs of matrix products. attention_part: partial
-     * results of attention. choices: best actions of parts of rows. */
+    /* working memory on the device: inputs and outputs of GEMMs (panel, sums), partial results of attention, best tokens of parts of rows
+     */
     char *panel, *sums, *attention_part, *choices, *log_norm;
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
 
 /* The memory of a run, until its event completes and its results are delivered. */
 typedef struct cuda_frame {
-    char *pinned; /* arrays of the run, then its downloads */
+    char *pinned; /* pinned memory: arrays of the run, then its downloads */
     size_t pinned_bytes;
     gpu_region device_copy;
-    char *layout_memory; /* arrays of `run` that the host alone uses */
+    char *layout_memory; /* memory of the arrays in `run` that only the host uses */
     size_t layout_capacity;
     gpu_event *event;
     int in_flight; /* 1: the event was recorded, and the host has not waited for it yet */
@@ -206,7 +208,7 @@ static inline gpu_type cuda_gpu_type(rill_weight_type type)
     return type == RILL_WEIGHT_BF16 ? GPU_BF16 : type == RILL_WEIGHT_F16 ? GPU_F16 : GPU_F32;
 }
 
-/* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
+/* --- defined in module.c, memory.c ---------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
 rill_status cuda_grow_region(const rill_session *session, gpu_region *region, size_t bytes, const char *what);
@@ -222,32 +224,31 @@ rill_status cuda_set_subset(rill_session *session, size_t idx, int32_t slot);
 /* Grow pinned memory to `bytes`; contents are lost. */
 rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t *capacity, size_t bytes);
 
-/* --- streams.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in streams.c -------------------------------------------------------------------------------------------- */
 
 /* Find the graphs whose runs are slot updates (encoders), and set their cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
-void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Get pinned memory to copy `bytes` outside runs; the caller enqueues the copy in the stream of slot updates. Then cuda_end_staging()
- * makes later runs wait for it: runs that read `slot`, or all with CUDA_ALL_SLOTS. */
+void cuda_streams_close(rill_session *session); /* Close the streams, which must be idle. */
+/* Get pinned memory for a copy of `bytes`, which the caller enqueues in the stream of slot updates. After cuda_end_staging(), later runs
+ * that read `slot` (or all, CUDA_ALL_SLOTS) wait for the copy. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* cuda_begin_run(): call it when the run's arrays exist, before the run is enqueued. A decoding run then waits for the updates of its
- * slots, and a slot update for decoding runs. cuda_end_run(): call it when the run is enqueued. It records the frame's event, and the
- * slots that an update writes. */
+/* cuda_begin_run(): call before enqueueing a run. A decoding run waits for updates of its slots, a slot update for decoding runs.
+ * cuda_end_run(): call after enqueueing. Records the frame's event, and which slots are written. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
 /* Wait for the run whose memory is this frame, and deliver its results. */
 rill_status cuda_finish_frame(rill_session *session, cuda_frame *frame);
 rill_status cuda_collect(rill_session *session, int32_t group);
 
-/* --- memory_bound.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in memory_bound.c ------------------------------------------------------------------------------------------- */
 
 /* A member of dev_backend. */
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *bytes);
 
-/* --- run.c -------------------------------------------------------------------------------------------------------- */
+/* --- defined in cuda_run.c ---------------------------------------------------------------------------------------- */
 
 rill_status cuda_run_program(rill_session *session, const dev_graph *graph, const rill_run_arguments *arguments);
 
@@ -257,13 +258,13 @@ static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* The nodes on all rows' paths from the root, on the device. */
+/* Return the state ids on all rows' paths from the root, on the device. */
 static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
 {
     return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);
 }
 
-/* Allocate an array in the run's pinned memory, which run.c has sized: cuda_alloc_down() for uploads, cuda_alloc_back() for
+/* Allocate an array in the run's pinned memory, which cuda_run.c has sized: cuda_alloc_down() for uploads, cuda_alloc_back() for
  * downloads. */
 static inline size_t cuda_array_bytes(const cuda_run *r, size_t count, size_t size)
 {
@@ -288,7 +289,7 @@ static inline void *cuda_alloc_back(cuda_run *r, size_t count, size_t size)
     return cuda_alloc(r, &r->back_end, count, size);
 }
 
-/* --- capture.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in capture.c ------------------------------------------------------------------------------------------- */
 
 /* Whether a run may be captured as a CUDA graph, because its launches depend only on row counts, which recur. */
 int cuda_can_capture(const cuda_run *r);
@@ -301,7 +302,7 @@ rill_status cuda_run_directly(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *)
 void cuda_captures_free(rill_session *session);
 void cuda_graph_runs(const rill_session *session, rill_graph_runs *out); /* a member of dev_backend */
 
-/* --- guards.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in guards.c -------------------------------------------------------------------------------------------- */
 
 /* Whether the environment asks for guards, RILL_CUDA_GUARDS. For tests: a run then waits for the device. */
 int cuda_are_guards_wanted(void);
@@ -312,17 +313,16 @@ size_t cuda_max_work_guards(const cuda_run *r);
 rill_status cuda_fill_guards(cuda_run *r);
 rill_status cuda_check_guards(const cuda_run *r);
 
-/* --- index.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in index.c ------------------------------------------------------------------------------------------- */
 
 /* Whether an index depends on a column that the run itself writes. */
 int cuda_is_written(const dev_graph *graph, int32_t index);
 /* Compute the indices that depend only on the host's data, and the inputs from which the device computes all others. */
 void cuda_make_indices(cuda_run *r);
-/* Enqueue the computation of an index on the device, unless it exists already. The operations that write its columns must be enqueued
- * before. */
+/* Enqueue the computation of an index, unless done. Enqueue the operations that write its columns first. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
-/* --- fuse.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in fuse.c -------------------------------------------------------------------------------------------- */
 
 /* Decide how operations are launched, for all graphs of a network. The network records failures. */
 void cuda_fuse(rill_network *network);
@@ -336,7 +336,7 @@ static inline const cuda_fused_op *cuda_get_fused_op(const cuda_run *r, const de
 /* Bytes per row that the fused operation moves, minus those of the unfused operation in fp32. Mostly negative. */
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
 
-/* --- ops.c -------------------------------------------------------------------------------------------------------- */
+/* --- defined in ops.c --------------------------------------------------------------------------------------------- */
 
 gpu_rows cuda_rows(const cuda_run *r, rill_index_space space);
 const int32_t *cuda_index(cuda_run *r, int32_t index);
@@ -349,16 +349,15 @@ void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number);
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2);
 
-/* --- scan.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in scan.c -------------------------------------------------------------------------------------------- */
 
 size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs);
 void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *scan);
 void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
-/* --- selection.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in selection.c ----------------------------------------------------------------------------------------- */
 
-/* Bytes of the legal sets to upload, of the results to download (except columns), and of an operation's working memory on the
- * device. */
+/* Bytes of: legal sets to upload; results to download, without columns; an operation's device working memory. */
 size_t cuda_legal_bytes(const cuda_run *r);
 size_t cuda_back_bytes(const cuda_run *r);
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op);

@@ -1,16 +1,14 @@
-/* Fusion: reduces the launches of a graph, decided when the network is finished.
+/* Fusion: fewer launches for a graph.
  *
- * A GEMM with an addition or a ReLU is one launch of cuBLASLt. GEMM inputs in bf16 or fp16 are rounded by the operation that writes them,
- * into a panel. If only GEMMs read them, no fp32 copy is written. Consecutive GEMMs on the same rows are merged if their weights are
- * adjacent.
+ * A GEMM with an addition or ReLU is one cuBLASLt launch. The operation that writes a GEMM's bf16 or fp16 input rounds the input.
+ * Consecutive GEMMs on the same rows with adjacent weights are merged.
  *
- * Swish, tanh, exact GELU and writes to scattered nodes are separate launches, because cuBLASLt has none of them. Graphs are straight-line
- * code, so a value read is the last one written. */
+ * cuBLASLt lacks swish, tanh, exact GELU and writes to scattered rows: these are separate launches. */
 #include "executor.h"
 
 #include <string.h>
 
-/* --- operands ----------------------------------------------------------------------------------------------------- */
+/* --- types of operands -------------------------------------------------------------------------------------------- */
 
 /* Whether row r of an operand is row r of a tensor. */
 static int is_dense(const dev_operand *o)
@@ -42,7 +40,7 @@ static int32_t output_tensor(const dev_graph *p, const dev_op *op)
     return width > 0 && is_dense(out) && p->tensor[out->element].width == width ? out->element : -1;
 }
 
-/* --- rounding ----------------------------------------------------------------------------------------------------- */
+/* --- rounding to half precision ----------------------------------------------------------------------------------- */
 
 /* The type in which a GEMM reads its input A, if A is a whole tensor; GPU_F32 for all other operands and operations. */
 static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const dev_op *op, size_t view)
@@ -53,8 +51,7 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Make operation `op_index` also write a rounded copy of its output for GEMMs. If only GEMMs read the output, it is
- * not written in fp32. */
+/* Make an operation also write a rounded copy of its output for GEMMs; without other readers, no fp32 copy. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);
@@ -66,7 +63,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
             if ((op->view[view].use & RILL_OUT) || op->kind == RILL_OP_MASK) {
                 rewritten = 1;
-                kept |= output_tensor(p, op) != value; /* partly overwritten: the other columns may still be read */
+                /* an operation that writes only some columns keeps the others, which may be read */
+                kept |= output_tensor(p, op) != value;
                 continue;
             }
             const gpu_type type = input_type(network->data, p, op, view);
@@ -84,7 +82,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
     if (fused->rounded_bytes[v->buffer] < bytes) fused->rounded_bytes[v->buffer] = bytes;
 }
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- fusing products ---------------------------------------------------------------------------------------------- */
 
 /* Whether cuBLASLt can read or write n floats of each row in place. It overwrites padding columns, and needs 16-byte
  * alignment. */
@@ -124,7 +122,8 @@ static void merge_products(const rill_network *network, const dev_op *op, cuda_f
     if (op->view[PRODUCT_add].base != DEV_BASE_NONE || next->view[PRODUCT_add].base != DEV_BASE_NONE) return;
     const dev_operand *x = &op->view[PRODUCT_a], *out = &op->view[PRODUCT_out], *out2 = &next->view[PRODUCT_out];
     if (!is_dense(x) || !dev_same_operand(x, &next->view[PRODUCT_a])) return;
-    if (out->base == out2->base && out->element == out2->element) return; /* the two outputs may overlap */
+    /* the two outputs may overlap, so one GEMM cannot write both */
+    if (out->base == out2->base && out->element == out2->element) return;
     const gpu_matrix *m = &cuda->matrix[a->matrix - 1], *n = &cuda->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
     if (m->type != n->type || m->k != n->k || (size_t)m->n != network->matrix[a->matrix - 1].n ||
@@ -177,7 +176,7 @@ static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m
         }
 }
 
-/* --- all graphs --------------------------------------------------------------------------------------------------- */
+/* --- fusing all graphs -------------------------------------------------------------------------------------------- */
 
 static void fuse_program(rill_network *network, cuda_network *cuda, const dev_graph *p, cuda_fused_graph *fused)
 {

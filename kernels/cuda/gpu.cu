@@ -1,7 +1,6 @@
-/* gpu.cu: implements gpu.h with the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
+/* Implements gpu.h by the CUDA runtime: devices, memory, streams, graphs, events. Products are in product.cu.
  *
- * Driver functions are looked up through the runtime, so the module loads on machines without a driver. CUDA's current device is per
- * thread, so functions that need it set it first. */
+ * Driver functions are looked up at run time, so the module loads without a driver. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,7 +199,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
     cudaFreeHost(memory);
 }
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- streams and launches ----------------------------------------------------------------------------------------- */
 
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {
@@ -331,7 +330,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
     const int status = copy_error(cu_stream, why);
-    cu_stream->why[0] = '\0'; /* if the GPU is unusable, the next call fails again */
+    cu_stream->why[0] = '\0'; /* an unusable GPU fails the next call again */
     return status;
 }
 

@@ -1,8 +1,7 @@
-/* gpu.h: the GPU interface of the executor: memory, streams, GEMM. Plain C.
+/* GPU interface of the executor: memory, streams, GEMM. Plain C. Tests implement it on the host with the same kernels.
  *
- * gpu.cu and product.cu implement it; tests implement it on the host with the same kernels. Enqueued work runs in
- * order and completes before gpu_stream_sync() returns, which reports its failures. The caller keeps its memory until
- * then. One thread at a time may use a stream; devices are shared. */
+ * Enqueued work runs in order. gpu_stream_sync() waits for it and reports failures; until then the caller keeps its memory.
+ * Threads: one at a time per stream; devices are shared. */
 #pragma once
 
 #include <stddef.h>
@@ -21,7 +20,7 @@ enum { GPU_ERROR_BYTES = 160 }; /* bytes of an error message */
 
 /* Open GPU number `index`, from 0 on. Returns 0, or -1 with a reason: no such GPU, or unusable. */
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES]);
-void gpu_close(gpu_device *device); /* NULL is allowed */
+void gpu_close(gpu_device *device); /* closing NULL does nothing */
 
 /* Why GPU number `index` does not exist: CUDA numbers the GPUs that CUDA_VISIBLE_DEVICES leaves, from 0 on. For gpu_open(). */
 static inline void gpu_say_missing(int index, int count, char why[GPU_ERROR_BYTES])
@@ -53,58 +52,57 @@ size_t gpu_granule_bytes(const gpu_device *device);
 /* Return the bytes of device memory that are free now. */
 size_t gpu_free_bytes(const gpu_device *device);
 
-/* Grow a region to at least `bytes`; contents are kept, new bytes are uninitialised. Returns 0, or the resource that ran out, with
- * nothing changed: GPU_NO_MEMORY beyond the reserved addresses. */
+/* Grow a region to at least `bytes`, keeping contents. Returns 0, or what ran out, with nothing changed. GPU_NO_MEMORY also if the region's
+ * addresses run out. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
 
 /* Page-locked host memory for asynchronous copies; NULL: out of memory. */
 void *gpu_pinned_alloc(gpu_device *device, size_t bytes);
-void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
+void gpu_pinned_free(gpu_device *device, void *memory); /* freeing NULL does nothing */
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- streams and copies ------------------------------------------------------------------------------------------- */
 
-/* Returns 0, or -1 with a reason. */
+/* Open or close a CUDA stream. Returns 0, or -1 with a reason. */
 int gpu_stream_open(gpu_stream **out, gpu_device *device, char why[GPU_ERROR_BYTES]);
-void gpu_stream_close(gpu_stream *cu_stream); /* NULL is allowed; waits for the stream */
+void gpu_stream_close(gpu_stream *cu_stream); /* closing NULL does nothing; waits for the stream */
 
 /* Copy from pinned host memory to device memory, and back. */
 void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 
-/* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, for replay in the same
- * stream. On failure both give a reason and -1 or NULL, and the stream is as before. */
+/* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, for replay in this stream. On
+ * failure -1 or NULL with a reason; the stream is as before. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 void gpu_graph_launch(gpu_stream *cu_stream, gpu_graph_exec *exec);
-void gpu_graph_exec_free(gpu_graph_exec *exec); /* NULL is allowed; no replay may be in progress */
+void gpu_graph_exec_free(gpu_graph_exec *exec); /* freeing NULL does nothing; no replay may be in progress */
 
-/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and later work may not have run. If the GPU has
- * become unusable for this process, every later call fails too. */
+/* Wait until the stream is idle. Returns 0, or -1 with a reason: some work failed, and later work may not have run. An unusable GPU fails
+ * every later call. */
 int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 
-/* An event marks a stream's position at the last gpu_event_record(). An event never recorded is complete. Close
- * events after the streams that use them. */
+/* A CUDA event: the stream's position at the last gpu_event_record(). Complete if never recorded. Close events after the streams that use
+ * them. */
 typedef struct gpu_event gpu_event;
-int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* 0, or -1 with a reason */
-void gpu_event_close(gpu_event *event);                                             /* NULL is allowed */
+int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES]); /* returns 0, or -1 with a reason */
+void gpu_event_close(gpu_event *event);                                             /* closing NULL does nothing */
 void gpu_event_record(gpu_stream *cu_stream, gpu_event *event);
-/* Wait for the work before the event. Returns 0, or -1 with a reason. Unlike after gpu_stream_sync(), the stream
- * keeps a failure for later calls. */
+/* Wait for the work before the event. Returns 0, or -1 with a reason; the stream keeps the failure for later calls. */
 int gpu_event_sync(gpu_event *event, char why[GPU_ERROR_BYTES]);
-/* Make later work in this stream wait for an event of another stream. If the work before the event failed, the later work fails too. */
+/* Make later work in this stream wait for another stream's event. If the work before the event failed, so does the later work. */
 void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
 
-/* Number of rows from which a run takes the GPU longer than the host needs between two runs. Larger batches become two micro-batches, so
- * that host and GPU overlap. */
+/* Number of rows from which the GPU takes longer than the host between two runs. Larger batches become two micro-batches, to overlap host
+ * and GPU. */
 int32_t gpu_group_rows(const gpu_device *device);
 
 /* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
 uint64_t gpu_launch_count(const gpu_stream *cu_stream);
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- matrix products ---------------------------------------------------------------------------------------------- */
 
 typedef enum gpu_type { GPU_F32, GPU_BF16, GPU_F16 } gpu_type;
 
@@ -113,14 +111,14 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights in device memory, row-major without gaps. Each range of row counts has a GEMM algorithm, and all sum in the same order.
- * With `fast`, each row count gets the fastest algorithm. */
+/* n x k weights in device memory, row-major, contiguous. Each range of row counts has a GEMM algorithm, all with one order of sums.
+ * `fast`: the fastest algorithm per row count. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
-    const float *bias; /* [n] or NULL */
+    const float *bias; /* [n] bias, or NULL */
     int32_t relu, fast;
     uint64_t algo[GPU_ROW_RANGES][8]; /* the algorithms in cuBLASLt's form; matrices of one shape can share them */
     int32_t algo_id[GPU_ROW_RANGES];  /* cuBLASLt's ids of the algorithms' kernel families; 0: rill's own kernel */
@@ -129,8 +127,8 @@ typedef struct gpu_matrix {
 /* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
-/* c [rows, n] = relu((bias + add) + a w^T), summed in fp32 in unspecified order. a [rows, k] has the matrix's type.
- * `ld` is the row stride in elements. w, and all rows of a, add and c, are 16-byte aligned. */
+/* GEMM: c [rows, n] = relu((bias + add) + a w^T), summed in fp32 in unspecified order. a [rows, k] has the matrix's type. ld: row stride
+ * in elements. w, and the rows of a, add and c, are 16-byte aligned. */
 typedef struct gpu_product {
     const gpu_matrix *matrix; /* copied when launched */
     int32_t rows;

@@ -1,8 +1,6 @@
-/* Guards: bytes between the arrays of a run that no kernel may write. For tests: sanitizers see only accesses past the end of the two
- * regions with all arrays.
+/* Guards, for tests: bytes between a run's arrays that no kernel may write. (Sanitizers cannot check arrays that share an allocation.)
  *
- * With RILL_CUDA_GUARDS in the environment, 0xFF bytes (NaN, or -1) follow each array. A write there fails the run; a read gives NaN,
- * which shows in results. */
+ * With RILL_CUDA_GUARDS in the environment, 0xFF bytes (NaN, or -1) follow each array. A write there fails the run; a read gives NaN. */
 #include "executor.h"
 
 #include <stdlib.h>
@@ -21,7 +19,7 @@ size_t cuda_max_frame_guards(const cuda_run *r)
     enum {
         OP_ARRAYS = 9,
         RUN_ARRAYS = 3
-    }; /* an operation that selects has 9; rows of index spaces, first rows, legal sets */
+    }; /* maximum arrays per operation that selects choices; per run: rows of index spaces, first rows, legal sets */
     const dev_graph *p = r->graph;
     return 2 * (p->n_spaces + 1) + p->n_indices + p->n_paths + p->n_columns + OP_ARRAYS * p->n_ops + RUN_ARRAYS +
            2 * r->host_run.network->n_subsets;
@@ -29,7 +27,7 @@ size_t cuda_max_frame_guards(const cuda_run *r)
 
 size_t cuda_max_work_guards(const cuda_run *r)
 {
-    enum { AREAS = 8 }; /* maximum number of arrays that lay_out_device() allocates besides these */
+    enum { AREAS = 8 }; /* maximum number of other arrays that lay_out_device() allocates */
     const dev_graph *p = r->graph;
     return 2 * p->n_buffers + p->n_paths + AREAS;
 }

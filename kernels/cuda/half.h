@@ -1,5 +1,5 @@
-/* half.h: 16-bit floats on host and device: bf16, and IEEE 754 fp16. Rounding is to nearest, ties to even. NaN and
- * infinity are kept. Finite values saturate at 65504 in fp16. */
+/* 16-bit floats on host and device: bf16, and IEEE 754 fp16. Rounding to nearest even. fp16 saturates finite values at 65504; NaN and
+ * infinity stay. */
 #pragma once
 
 #include <stdint.h>

@@ -1,10 +1,9 @@
 /* Indices of operands on the device: the operand's row for each row of an operation.
  *
- * Indices known to the host when a run starts are uploaded with its columns. An index of a column that the run writes is computed on the
- * device, when an operation first needs it. */
+ * Indices known when a run starts are uploaded. Indices in columns that the run writes are computed on the device. */
 #include "executor.h"
 
-/* --- written indices ---------------------------------------------------------------------------------------------- */
+/* --- indices that a graph computes -------------------------------------------------------------------------------- */
 
 int cuda_is_written(const dev_graph *p, int32_t index)
 {
@@ -18,7 +17,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
     }
 }
 
-/* --- on the host -------------------------------------------------------------------------------------------------- */
+/* --- indices made on the host ------------------------------------------------------------------------------------- */
 
 /* Return the number of the column entry that the index reads for row `row` of its index space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
@@ -58,7 +57,7 @@ void cuda_make_indices(cuda_run *r)
     }
 }
 
-/* --- on the device ------------------------------------------------------------------------------------------------ */
+/* --- indices made on the device ----------------------------------------------------------------------------------- */
 
 /* An index into a ragged table: a slot's first row plus a token's number. args->out holds the part that the host knows. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)

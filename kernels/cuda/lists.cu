@@ -1,4 +1,4 @@
-/* lists.cu: masks and products over the vocabulary subset of a row's slot. */
+/* lists.cu: masks and products over the vocabulary subset of a row's input. */
 #include "rows.cuh"
 
 enum { MASK_THREADS = 64 };
@@ -22,8 +22,8 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
 
 /* --- products with the weights of a vocabulary subset ------------------------------------------------------------- */
 
-/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of a slot. The rows are staged in shared memory, and share the
- * loads of weights. */
+/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS adjacent rows of an input, which share loads of weights. Rows are staged in
+ * shared memory. */
 enum {
     SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,
@@ -39,7 +39,7 @@ typedef struct subset_call {
     int32_t columns; /* row stride in shared memory, in floats */
 } subset_call;
 
-/* Dot products of a warp's symbols with the rows of one slot that a block computes together. */
+/* Dot products of a warp's symbols with the rows of one input that a block computes together. */
 template <int Rows>
 struct subset_sums {
     float v[Rows][SUBSET_EACH];
@@ -75,7 +75,7 @@ __device__ static inline void subset_add_four(const subset_call &c, const float 
     }
 }
 
-/* Add the products of columns [begin, end), staged in x. The width of loads changes no lane's columns, so the bits do not depend on it. */
+/* Add the products of columns [begin, end), staged in x. A lane's columns do not depend on the load width, so neither do the bits. */
 template <int Rows>
 __device__ static inline void subset_add(const subset_call &c, const float *x, const float *const (&w)[SUBSET_EACH],
                                        int32_t begin, int32_t end, subset_sums<Rows> &sum)
@@ -95,7 +95,7 @@ __device__ static inline void subset_add(const subset_call &c, const float *x, c
     }
 }
 
-/* Compute the block's symbols for rows [row, row + Rows), which have one slot. */
+/* Compute the block's symbols for rows [row, row + Rows), which have one input. */
 template <int Rows>
 __device__ static inline void subset_rows(const subset_call &c, int32_t row)
 {

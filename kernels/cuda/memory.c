@@ -49,8 +49,7 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* Ragged and host tables grow by at least half: callers request only their present need. For nodes and slots callers already request a
- * reserve. */
+/* Grow a table. Ragged and host tables grow by at least half; for other tables the caller already asks for a reserve. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);
@@ -97,7 +96,7 @@ rill_status cuda_read_rows(const rill_session *s, size_t idx, size_t first, size
     return status;
 }
 
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- vocabulary subsets ------------------------------------------------------------------------------------------- */
 
 static rill_status grow_slots(rill_session *s, cuda_subsets *l)
 {
@@ -147,15 +146,15 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Reserve addresses for the largest size of each table. Each kind of table gets a part of the device's memory: addresses then suffice
- * for many sessions. */
+/* Reserve addresses for each table's largest size: a part of the device's memory per kind of table, so that many sessions fit. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),
                  numbered = sizeof(int32_t) << 31;
     for (size_t i = 0; i <= tables; i++) {
         const rill_table_kind kind = get_table(s, i)->kind;
-        size_t row = i == tables ? row_bytes(s, i) : 0; /* number `tables` is node_parent */
+        /* the last element has the parents of hypothesis states (node_parent) */
+        size_t row = i == tables ? row_bytes(s, i) : 0;
         for (size_t j = 0; j < tables; j++) row += get_table(s, j)->kind == kind ? row_bytes(s, j) : 0;
         if (kind != RILL_TABLE_HOST) get_cuda(s)->table[i].reserved = (device_bytes / row + 1) * row_bytes(s, i);
     }

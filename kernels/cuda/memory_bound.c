@@ -1,8 +1,7 @@
-/* Upper bound on a session's memory besides tables, per row, per slot and per token of a slot's input. The engine's memory limit relies on
- * it.
+/* Upper bound on a session's memory besides tables, per row, input and input token, for the engine's memory limit.
  *
- * The bound follows run.c's layouts; columns and other small arrays are overestimated. Graphs of a CUDA stream share one region, sized
- * for the largest. A graph has one frame (memory of a run) per micro-batch. */
+ * Follows cuda_run.c's layouts. Graphs of a CUDA stream share one region, sized for the largest. A graph has one frame (memory of a run)
+ * per micro-batch. */
 #include "executor.h"
 
 /* Bytes per row of a run, and per token of its inputs. */
@@ -106,7 +105,7 @@ static row_unit_bytes frame_bytes(const dev_graph *p)
 
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
 {
-    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of graphs: [0] that decode; [1] that encode */
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* bytes of [0] decoding graphs, [1] encoder graphs */
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];

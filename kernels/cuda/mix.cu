@@ -1,5 +1,4 @@
-/* mix.cu: logarithm of the mean of several models' probabilities. One thread reads and writes a symbol, so x may
- * alias the first model's logits. */
+/* Logarithm of several models' mean probability. One thread reads and writes a symbol, so x may alias the first model's logits. */
 #include "symbols.cuh"
 
 __device__ static inline symbols_row mix_row(const gpu_mix &a, int32_t e, int32_t r)

@@ -1,6 +1,6 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
- * Weights are uploaded while the network is built, into memory that does not move. A finished network is const. */
+ * Weights are uploaded while the network is built, and do not move. A finished network is const. */
 #include "device_abi.h"
 #include "executor.h"
 #include "half.h"
@@ -12,7 +12,7 @@
 
 enum { STAGING = 4 << 20, ALIGNED = 256 }; /* bytes of the upload buffer; alignment of weights */
 
-/* --- failures ----------------------------------------------------------------------------------------------------- */
+/* --- reporting failures ------------------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
 {
@@ -34,7 +34,7 @@ rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t b
                : rill_fail(s->ctx, RILL_ERR_MEMORY, "%s: %zu bytes for %s", memory_error(failure), bytes, what);
 }
 
-/* --- the device --------------------------------------------------------------------------------------------------- */
+/* --- opening the GPU ---------------------------------------------------------------------------------------------- */
 
 /* GPU number in a device name, after the colon; 0 without a colon, -1 if invalid. */
 static int device_number(const char *name)
@@ -150,8 +150,8 @@ static size_t min_of_two(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Upload n rows of `width` floats, `stride` floats apart, then `zeros` zeros, converted to `type`, without gaps. Returns their device
- * address; NULL: the network has failed. */
+/* Upload n rows of `width` floats, `stride` apart, then `zeros` zeros, as `type`, contiguously. Returns the device address; NULL: the
+ * network has failed. */
 static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, size_t zeros,
                          gpu_type type)
 {
@@ -250,7 +250,7 @@ static void finish_cuda_network(rill_network *network)
     if (cuda != NULL) close_upload(network, cuda);
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- table of the backend ----------------------------------------------------------------------------------------- */
 
 static rill_status no_limits(const rill_session *session, rill_limits *out)
 {

@@ -1,7 +1,7 @@
-/* norm.cu: layer norm and RMSNorm. A row of up to 1024 floats is in the registers of a warp, up to 4096 in those of a block. Longer rows
- * are read three times.
+/* Layer norm and RMSNorm. A row of up to 1024 floats is in the registers of a warp, up to 4096 in those of a block. Longer rows are read
+ * three times.
  *
- * The order of a sum depends on the row's width alone, not on the width of loads. */
+ * The order of a sum depends on the row's width alone. */
 #include "rows.cuh"
 
 enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };
@@ -91,8 +91,7 @@ __device__ static inline void write_y(const gpu_row_call &a, float *y, int32_t r
     }
 }
 
-/* THREADS threads share a row of at most THREADS * 4 * PIECES floats. The launch bound is the highest occupancy without
- * spilling. */
+/* THREADS threads share a row of at most THREADS * 4 * PIECES floats. The launch bound gives the highest occupancy without spilling. */
 template <int THREADS, int PIECES, bool WIDE>
 __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normalise(gpu_row_call a)
 {
@@ -100,7 +99,8 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     const int32_t first_row = THREADS == GPU_WARP ? (int32_t)blockIdx.x * WARP_ROWS : (int32_t)blockIdx.x;
     const int32_t r = THREADS == GPU_WARP ? first_row + (int32_t)threadIdx.x / GPU_WARP : first_row;
     if (gpu_leave(first_row >= *a.rows.count)) return;
-    if (r >= *a.rows.count) return; /* whole warps return; with a warp per row there is no barrier */
+    /* a warp returns as a whole, and with a warp per row there is no barrier that it could miss */
+    if (r >= *a.rows.count) return;
     float *part = THREADS == GPU_WARP ? nullptr : (float *)gpu_shared();
     const norm_rows row = get_norm_rows(a, r);
     gpu_piece<4> z[PIECES];

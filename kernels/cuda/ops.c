@@ -54,7 +54,7 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
                          .length = cuda_device_ptr(r, r->subset_length[idx])};
 }
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- matrix products ---------------------------------------------------------------------------------------------- */
 
 /* The copy of a tensor's rows that GEMMs read, rounded to bf16 or fp16. */
 static void *rounded_rows(const cuda_run *r, const dev_operand *o)
@@ -110,8 +110,7 @@ static void subset_product(cuda_run *r, const dev_op *op)
     if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
-/* Enqueue a GEMM. With input_rounded, it reads the rows that an earlier operation wrote in the matrix's type. Otherwise the
- * rows are converted first. */
+/* Enqueue a GEMM. input_rounded: an earlier operation wrote the rows in the matrix's type; else they are converted first. */
 static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
     const dev_operand *a = &op->view[PRODUCT_a];
@@ -222,7 +221,7 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
     gpu_run_attend(r->cu_stream, &args);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- operations on rows ------------------------------------------------------------------------------------------- */
 
 static void row_operation(cuda_run *r, const dev_op *op)
 {
@@ -253,7 +252,7 @@ static void mask(cuda_run *r, const dev_op *op)
     if (r->host_run.max_subset[op->as.mask.vocab_subset] > 0) gpu_run_mask(r->cu_stream, &args);
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- enqueuing an operation --------------------------------------------------------------------------------------- */
 
 void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number)
 {

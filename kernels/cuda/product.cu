@@ -1,9 +1,8 @@
-/* product.cu: matrix products of gpu.h by cuBLASLt.
+/* GEMM by cuBLASLt.
  *
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
- * trials.cu chooses among cuBLASLt's algorithms without split-K or workspace: the order of sums is then the same for any number of rows.
- * With `fast`, cuBLASLt's heuristic chooses for each number of rows. */
+ * trials.cu chooses an algorithm whose order of sums is the same for any number of rows. With `fast`, cuBLASLt's heuristic chooses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +43,8 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
 static const uint64_t FP32_NUMBERS =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 
-/* Alignments that algorithms may assume (see gpu.h), their workspace, and whether they may split sums. Without `fast`, fp32 weights are
- * multiplied by kernels of fp32 alone. */
+/* Alignments that algorithms may assume (gpu.h), workspace, and whether sums may be split. fp32 weights use only fp32 kernels without
+ * `fast`. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16,
@@ -87,7 +86,7 @@ static cublasStatus_t multiply(cublasLtHandle_t handle, const gpu_product *p, co
                           product.add, &s.add, p->c, &s.c, algo, work, work_bytes, stream);
 }
 
-/* --- proposals ---------------------------------------------------------------------------------------------------- */
+/* --- algorithms that cuBLASLt proposes ---------------------------------------------------------------------------- */
 
 /* Returns whether cuBLASLt describes the algorithm. */
 static bool get_facts(const cublasLtMatmulAlgo_t *algo, gpu_algo_facts *facts)
@@ -147,7 +146,7 @@ int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_
     return matrix->fast ? 0 : gpu_choose_by_trial(device, matrix, why);
 }
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- running products --------------------------------------------------------------------------------------------- */
 
 int gpu_stream_reserve_fast(gpu_stream *cu_stream)
 {

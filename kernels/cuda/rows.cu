@@ -23,7 +23,7 @@ void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args)
         GPU_TILES(cu_stream, gather<1>, t);
 }
 
-/* --- element by element ------------------------------------------------------------------------------------------- */
+/* --- elementwise operations --------------------------------------------------------------------------------------- */
 
 template <int N>
 __global__ static void copy(gpu_tiled<gpu_row_call> t)

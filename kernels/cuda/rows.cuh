@@ -1,13 +1,13 @@
-/* rows.cuh: shared by kernels on rows: elementwise functions, and the assignment of threads to parts of rows.
+/* Elementwise functions, and the assignment of threads to rows, for kernels on rows.
  *
- * A piece is N floats: 4 if widths and addresses allow it, else 1. A block has GPU_TILE threads, 2^shift of them for each of its rows.
- * Rows with more pieces take several blocks, along the grid's y. */
+ * A thread handles N floats: 4 if widths and addresses allow, else 1. A block has GPU_TILE threads, 2^shift per row. Longer rows take
+ * several blocks, along the grid's y. */
 #pragma once
 
 #include "cuda.cuh"
 #include "half.h"
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- activation functions ----------------------------------------------------------------------------------------- */
 
 __device__ static inline float gpu_sigmoid(float x)
 {
@@ -61,7 +61,7 @@ __device__ static inline float gpu_activated(rill_activation activation, float x
     return x;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- vector loads and stores -------------------------------------------------------------------------------------- */
 
 template <int N>
 struct __align__(4 * N) gpu_piece {
@@ -122,7 +122,7 @@ static inline bool gpu_aligned(const gpu_row_call &call)
     return aligned;
 }
 
-/* --- tiles -------------------------------------------------------------------------------------------------------- */
+/* --- tiles of rows ------------------------------------------------------------------------------------------------ */
 
 enum { GPU_TILE = 256, GPU_TILE_SHIFT = 8 };
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- steps -------------------------------------------------------------------------------------------------------- */
+/* --- steps of a scan ---------------------------------------------------------------------------------------------- */
 
 /* A scan has at most as many steps as tokens, so arrays by step are sized by `units`. */
 size_t cuda_scan_bytes(const cuda_run *r, size_t units, size_t inputs)
@@ -46,7 +46,7 @@ void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
     }
 }
 
-/* --- enqueuing ---------------------------------------------------------------------------------------------------- */
+/* --- enqueuing a scan --------------------------------------------------------------------------------------------- */
 
 /* The operand restricted to the rows `which`. If the operand has an index, `which` is mapped through it once, for all steps. */
 static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_t *which)
@@ -67,7 +67,7 @@ static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_
 typedef struct scan_run {
     cuda_run *r;
     const rill_scan *o;
-    gpu_product product; /* recurrent GEMM: gates from h */
+    gpu_product product; /* recurrent GEMM: the gates' part that depends on h */
     gpu_rows rows;       /* rows of the current step */
     gpu_operand h, c, gates, read;
 } scan_run;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
+/* --- memory sizes ------------------------------------------------------------------------------------------------- */
 
 static int has_legal_sets(const rill_selection *s)
 {
@@ -67,7 +67,7 @@ size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
            gpu_best_work_bytes((int32_t)rows, (int32_t)op_symbols(r, op), (int32_t)op_max_choices(r, op));
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- copying requests to the GPU ---------------------------------------------------------------------------------- */
 
 void cuda_make_legal(cuda_run *r)
 {
@@ -154,10 +154,9 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
     make_picks(r, op, s);
 }
 
-/* --- enqueuing ---------------------------------------------------------------------------------------------------- */
+/* --- enqueuing the kernels ---------------------------------------------------------------------------------------- */
 
-/* Write each row's best symbol to the operation's tag_column, directly if its rows are the column's rows, else by a
- * scatter from working memory. */
+/* Write each row's best symbol to the operation's tag_column: directly if the rows are the column's, else by a scatter. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);
@@ -234,7 +233,8 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
                                                    : o->bias[e]);
     }
     mix.x = mix.logits[0];
-    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max; /* after the log_norm of the choices */
+    /* the mixture's log_norm is stored after that of the choices */
+    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max;
     gpu_run_mix(r->cu_stream, &mix);
     gpu_best best = {.rows = mix.rows,
                      .symbols = mix.symbols,
@@ -245,7 +245,7 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
     enqueue_choices(r, s, &best);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- delivering the results --------------------------------------------------------------------------------------- */
 
 static void deliver_choices(const cuda_run *r, const dev_op *op, const cuda_selection *s)
 {

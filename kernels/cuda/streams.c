@@ -1,15 +1,15 @@
 /* Two CUDA streams, and the dependencies between them.
  *
- * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in their own stream; all other graphs decode. A decoding run
- * waits for the updates of its slots. A slot update waits for decoding runs without pending results, because it may reuse rows of
+ * Slot updates (encoder graphs, vocabulary subsets, host tables) run ahead in one stream; other graphs decode in the other.
+ * A decoding run waits for updates of its slots. A slot update waits for decoding runs without pending results: it may reuse rows of
  * dropped slots. */
 #include "executor.h"
 
 #include <string.h>
 
-/* --- which graphs ------------------------------------------------------------------------------------------------- */
+/* --- graphs that fill tables -------------------------------------------------------------------------------------- */
 
-/* Find whether a graph writes tables of slots (*fills: its runs are slot updates), and whether it uses nodes (*nodes). */
+/* Find whether a graph writes tables of inputs (*fills: its runs are slot updates), and whether it uses hypothesis states (*nodes). */
 static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
 {
     *fills = 0;
@@ -23,7 +23,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* A graph that both writes slots and uses nodes would make each stream wait for the other. Then all graphs run in one stream. */
+/* If a graph both writes tables of inputs and uses hypothesis states, all graphs run in one stream: two would wait for each other. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
@@ -79,7 +79,7 @@ void cuda_streams_close(rill_session *s)
     rill_free(s->ctx, cuda->frame, (frames + 1) * sizeof *cuda->frame);
 }
 
-/* --- outside runs ------------------------------------------------------------------------------------------------- */
+/* --- updates between runs ----------------------------------------------------------------------------------------- */
 
 static void record_fill(cuda_session *cuda)
 {
@@ -143,10 +143,9 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
     return status;
 }
 
-/* --- slots -------------------------------------------------------------------------------------------------------- */
+/* --- order of work on an input's rows ----------------------------------------------------------------------------- */
 
-/* A visit of all slots of a run. It makes `fill` the number of each slot's last update; with `fill` 0 it stores the highest of these
- * numbers in `last`. */
+/* A visit of all slots of a run: stores `fill` as each slot's last update, or, if `fill` is 0, finds the highest one, `last`. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;
@@ -188,7 +187,7 @@ static void visit_slots(slot_visit *v)
     }
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order between streams ---------------------------------------------------------------------------------------- */
 
 static int is_fill_run(const cuda_run *r)
 {
@@ -222,7 +221,7 @@ void cuda_end_run(cuda_run *r)
     visit_slots(&v);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* --- collecting results ------------------------------------------------------------------------------------------- */
 
 rill_status cuda_finish_frame(rill_session *s, cuda_frame *f)
 {

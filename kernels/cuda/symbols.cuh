@@ -1,6 +1,6 @@
-/* symbols.cuh: how choices.cu and mix.cu read rows of logits, and log-sum-exp.
+/* Reading rows of logits, and log-sum-exp, for choices.cu and mix.cu.
  *
- * Invariant: the symbols that a thread reads, and so a sum's bits, never depend on the row's address. */
+ * Invariant: the symbols that a thread reads, and so a sum's bits, do not depend on the row's address. */
 #pragma once
 
 #include "cuda.cuh"
@@ -20,7 +20,7 @@ static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 
 /* A row of logits: x(v) = (logits(v) + bias(v)) + add(v), v < n. With ids, the bias is read at id[v]. */
 typedef struct symbols_row {
-    const float *logits, *bias, *add; /* bias and add may be NULL */
+    const float *logits, *bias, *add; /* rows of logits, bias and addend; `bias` and `add` may be NULL */
     const int32_t *id;                /* [n] ids of a vocabulary subset, or NULL */
     int32_t n;
     bool wide; /* loads of four floats are aligned */
@@ -129,8 +129,7 @@ __device__ static inline symbols_total symbols_merge_warp(symbols_total t)
     return t;
 }
 
-/* Reduce the totals of the block's threads; all threads get the result. `shared` has one total per warp, and may be
- * reused after a barrier. */
+/* Reduce the totals of the block's threads, for all threads. `shared`: one total per warp; reusable after a barrier. */
 __device__ static inline symbols_total symbols_merge_block(symbols_total t, symbols_total *shared)
 {
     const int lane = (int)threadIdx.x % GPU_WARP, warps = (int)blockDim.x / GPU_WARP;

@@ -1,8 +1,7 @@
-/* trials.cu: the choice of a matrix's algorithms, and rill's own GEMM kernel, for matrices without a suitable algorithm.
+/* Chooses a matrix's GEMM algorithms by trial; and rill's own GEMM kernel, for matrices without a suitable one.
  *
- * A row's bits must not depend on the number of rows beside it, which cuBLASLt does not promise. So when a matrix is opened, algorithms
- * are tried on this GPU with many numbers of rows. An algorithm is used only if every row has the bits of the largest run. If none
- * passes, rill's own kernel multiplies. */
+ * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried with many numbers of rows.
+ * An algorithm passes if every row has the bits of the largest run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 enum { RANGES = GPU_ROW_RANGES, MIDDLE = 1 };
 static const struct {
-    int32_t end, sample; /* first row count above the range; row count for which algorithms are proposed */
+    int32_t end, sample; /* end of the range of row counts; row count for which algorithms are proposed */
 } ranges[RANGES] = {{128, 64}, {1024, 320}, {INT32_MAX, 4096}};
 
 int32_t gpu_row_range(int32_t rows)
@@ -28,10 +27,10 @@ int gpu_is_plain(const gpu_matrix *m, int32_t range)
     return memcmp(m->algo[range], none, sizeof none) == 0;
 }
 
-/* --- families ----------------------------------------------------------------------------------------------------- */
+/* --- families of algorithms --------------------------------------------------------------------------------------- */
 
-/* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757). CUDA-core kernels
- * for small sizes divide K. Trials decide about all others. */
+/* cuBLASLt's tensor-core kernels without split-K have one fp32 sum over K (facebookexperimental/triton#2752, #2757). CUDA-core kernels for
+ * small sizes divide K. Trials decide about others. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *a)
 {
     enum { CUTLASS_FIRST = 21, CUTLASS_SECOND = 23, CUTLASS_THIRD = 24, NVJET = 66 };
@@ -55,7 +54,7 @@ int gpu_may_split_k(const gpu_matrix *m)
     return m->fast && m->k % 128 == 0;
 }
 
-/* --- the plain kernel --------------------------------------------------------------------------------------------- */
+/* --- reference kernel --------------------------------------------------------------------------------------------- */
 
 enum { TILE = 16 };
 
@@ -74,7 +73,8 @@ __global__ static void __launch_bounds__(TILE *TILE) plain_product(plain_call ca
 {
     const gpu_matrix &m = call.m;
     const gpu_product &p = call.p;
-    float *a = (float *)(void *)gpu_shared(), *w = a + TILE * (TILE + 1); /* [TILE, TILE + 1] each */
+    /* tiles of a and w in shared memory, [TILE, TILE + 1] each */
+    float *a = (float *)(void *)gpu_shared(), *w = a + TILE * (TILE + 1);
     const int32_t x = (int32_t)threadIdx.x, y = (int32_t)threadIdx.y;
     const int32_t row = (int32_t)blockIdx.y * TILE + y, first = (int32_t)blockIdx.x * TILE, column = first + x;
     float sum = 0.0f;
@@ -110,14 +110,14 @@ void gpu_multiply_plainly(gpu_stream *cu_stream, const gpu_product *p)
     }
 }
 
-/* --- trials ------------------------------------------------------------------------------------------------------- */
+/* --- trying an algorithm ------------------------------------------------------------------------------------------ */
 
 /* Input rows to try algorithms with. An algorithm's outputs are compared with those of the reference algorithm. */
 struct trial {
     gpu_device *device;
     const gpu_matrix *matrix;
     gpu_stream *stream;
-    gpu_region memory; /* the pointers below point into it */
+    gpu_region memory; /* GPU memory of the trial, which holds the arrays below */
     int32_t rows, lda, ldc;
     float *add, *sums;
     float *reference[2]; /* outputs of the reference algorithm, without and with an addend */
@@ -178,7 +178,7 @@ static int out_of_memory(char why[GPU_ERROR_BYTES])
     return -1;
 }
 
-/* Allocate and fill a trial's rows: as many as make an output of 256 MiB, at most 12,289, fewer if GPU memory is short. */
+/* Allocate and fill a trial's rows: for an output of 256 MiB, at most 12,289, fewer if GPU memory is short. */
 static int open_trial(trial *t, char why[GPU_ERROR_BYTES])
 {
     enum { MOST = 12289, OUTPUT_BYTES = 256 << 20 };
@@ -231,7 +231,8 @@ static bool try_rows(const trial *t, const uint64_t algo[8], int32_t first, int3
     return gpu_multiply_by(t->stream, &p, algo) == 0;
 }
 
-/* Whether the first or last n rows have the bits of the reference, for many n. A failure of CUDA is written to `why`. */
+/* Multiply the first n rows of the trial's input, then the last n, for each n below. Returns whether all results equal the reference bit
+ * for bit. why: reason of a CUDA failure. */
 static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add, char why[GPU_ERROR_BYTES])
 {
     static const int32_t lengths[] = {1,    2,    3,    4,    5,    8,    9,    16,   17,   31,   32,   33,   48,   64,
@@ -251,7 +252,7 @@ static bool sums_like_reference(const trial *t, const uint64_t algo[8], bool add
     return gpu_stream_sync(t->stream, why) == 0 && *t->differences_host == 0;
 }
 
-/* --- the choice --------------------------------------------------------------------------------------------------- */
+/* --- choosing an algorithm ---------------------------------------------------------------------------------------- */
 
 /* Choose the first candidate that is bit-identical to the reference. With new_reference, the reference is the
  * candidate's own result for all rows. */

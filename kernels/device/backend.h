@@ -1,11 +1,8 @@
-/* backend.h: the functions that a device implements, and the data that it gets: networks with their graphs, sessions with their slots, and
- * the rows of a run.
+/* The functions that a device implements, and its data: networks with graphs, sessions with slots, rows of a run.
  *
- * The library builds and checks networks, and manages slots, vocabulary subsets and profiles. A backend owns the memory of weights and
- * tables, and runs graphs; its own data is in the `data` members. Backends are the CPU (cpu.h) and modules such as CUDA.
+ * A backend (the CPU, or a module such as CUDA) owns the memory of weights and tables, and runs graphs. The library does the rest.
  *
- * An operand of an operation is a tensor, table or constant, and an `index`: for each row of the operation, the row to read or write.
- * Handles count from 1: handle h is element h - 1 of its array. Index spaces are the exception: 0 is RILL_ROWS. */
+ * Handle h is element h - 1 of its array; index space 0 is RILL_ROWS. */
 #pragma once
 
 #include "kernels.h"
@@ -31,7 +28,7 @@ static inline size_t dev_lines(size_t bytes)
 
 struct dev_graph;
 
-/* --- what a device implements ------------------------------------------------------------------------------------- */
+/* --- interface of a backend --------------------------------------------------------------------------------------- */
 
 typedef struct dev_backend {
     uint32_t abi; /* DEV_ABI (device_abi.h) of the headers that the backend was built with */
@@ -42,14 +39,14 @@ typedef struct dev_backend {
     void (*close)(rill_device *device); /* closes the device; device->data may be NULL */
     /* returns how many hypotheses fill the device, see rill_device_group_rows(); NULL: any number does */
     int32_t (*group_rows)(const rill_device *device);
-    /* returns the bytes of the device's memory that are free; NULL: the device has no memory of its own */
+    /* returns the free bytes of the device's memory; NULL: the device has no memory of its own */
     size_t (*free_bytes)(const rill_device *device);
 
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix(): the weights [n, k] of matrix number `idx`, the number of matrices so far; row i begins at w + i * stride. finish():
-     * constants and graphs; NULL if nothing is left to do. Both record failures in the network. */
+    /* add_matrix(): weights [n, k] of matrix `idx`, row i at w + i * stride. finish(): constants and graphs; or NULL. Both record failures
+     * in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -62,17 +59,16 @@ typedef struct dev_backend {
     rill_status (*session_open)(rill_session *session, int threads);
     /* frees the backend's data of a session; session->data may be NULL */
     void (*session_close)(rill_session *session);
-    /* Reserve at least `rows` rows in table number `idx`, from 0. If `idx` is the number of tables, it is the array of parent nodes.
-     * Contents are kept. Sets session->table[idx].capacity. */
+    /* Reserve `rows` rows in table `idx`, keeping contents; idx = number of tables: the array of parents. Sets
+     * session->table[idx].capacity. */
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* Called after a slot's vocabulary subset, dev_get_subset(session, idx, slot), has changed. If its n is 0, the
-     * slot has none, and the call must succeed. */
+    /* Called after an input's vocabulary subset, dev_get_subset(session, idx, slot), has changed. n 0: removed; must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* Run a graph for at least one row. Returns RILL_AGAIN if results arrive asynchronously, which arguments->async_group must allow;
-     * collect() then waits for them. collect may be NULL if they never do. */
+    /* Run a graph for at least one row. RILL_AGAIN: results arrive asynchronously (only with arguments->async_group); collect() waits for
+     * them, and may be NULL if they never do. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -90,7 +86,7 @@ extern const dev_backend dev_cpu;
 struct rill_device {
     rill_context *ctx;
     char name[160];
-    /* 1: the last bits of a row's GEMM results may depend on the rows computed with it; 0: they may not */
+    /* 1: with `fast`, a row's last bits may depend on the rows computed with it; 0: they may not */
     int fast;
     rill_kernels kernels; /* the kernels of the host's CPU */
     const dev_backend *backend;
@@ -109,7 +105,7 @@ typedef struct dev_constant {
 typedef struct dev_matrix {
     size_t n, k;
     rill_weight_type type;
-    void *data; /* private data of the backend */
+    void *data; /* backend's data of the matrix */
 } dev_matrix;
 
 typedef struct dev_table {
@@ -138,7 +134,7 @@ typedef struct dev_index_space {
     dev_index_space_kind kind;
     rill_index_space parent;
     rill_column column;
-    int32_t index; /* number of the index (dev_index) that gives the column's entry for each row of `parent` */
+    int32_t index; /* number of the index that selects the column's entry for each row of `parent` */
     /* 1: some operand needs child_row (dev_block), which maps rows of `parent` to rows of this index space */
     int needs_child_rows;
     int32_t ragged_index; /* number of ragged index spaces of the graph before this one */
@@ -169,13 +165,14 @@ typedef struct dev_buffer {
 } dev_buffer;
 
 typedef enum dev_index_kind {
-    DEV_INDEX_COLUMN, /* for each row of the operation: its entry in column `a`, after `b` operations wrote it */
-    DEV_INDEX_MAP,    /* for each row of the operation: the row of index space `a` that it belongs to */
-    /* for each row: its row in the ragged space `a`: its sequence's first token plus the token number from index `b` */
+    /* the entry in column `a` of each row of the operation, after `b` operations have written the column */
+    DEV_INDEX_COLUMN,
+    DEV_INDEX_MAP, /* the row in index space `a` to which each row of the operation belongs */
+    /* the row in ragged space `a`: first token of the row's sequence, plus the token number from index `b` */
     DEV_INDEX_UNIT,
-    /* for each row, its row in the ragged tables: the slot's first row, from index `a`, plus the token number, from index `b` */
+    /* the row in ragged tables: first row of the slot (index `a`), plus the token number (index `b`) */
     DEV_INDEX_RAGGED,
-    /* for each row: in a distinct index space, its value; in a ragged index space, the token's number within its sequence */
+    /* in a distinct index space, the row's value; in a ragged index space, the token's number in its sequence */
     DEV_INDEX_OWN,
 } dev_index_kind;
 
@@ -185,7 +182,7 @@ typedef struct dev_index {
     int32_t a, b;
 } dev_index;
 
-/* used instead of the number of an index: row r of the operation reads row r of the operand */
+/* stands for no index: row r of the operation reads row r of the operand */
 enum { DEV_NO_INDEX = -1 };
 
 typedef enum dev_view_kind {
@@ -209,7 +206,7 @@ typedef struct dev_operand {
 } dev_operand;
 
 typedef struct dev_path {
-    /* numbers of the indices that give each row's node, its parent node and its depth; parent may be DEV_NO_INDEX */
+    /* numbers of the indices for each row's state id, its parent's, and its depth; parent may be DEV_NO_INDEX */
     int32_t node, parent, depth;
     rill_index_space space;
 } dev_path;
@@ -220,7 +217,8 @@ typedef struct dev_op {
     rill_op_kind kind;
     char name[32]; /* for profiles: the operation and its widths, if the graph has several of this kind */
     rill_index_space space;
-    size_t width, n_views;       /* the first width in the list of its operands (rill/ops.h); number of operands */
+    /* position of the first width in the operation's list (rill/ops.h); number of operands */
+    size_t width, n_views;
     int32_t out;                 /* position in `view` of its first output; -1: it has no output */
     dev_operand view[DEV_VIEWS]; /* operands, in the positions that kernels.h numbers, such as LSTM_gates */
     /* number of the index of each row's slot (vocabulary subsets, attention) or symbol (embedding read from a
@@ -281,7 +279,7 @@ int32_t dev_network_fail(rill_network *network, rill_status status, const char *
 /* Return the description of an index space; `space` may be RILL_ROWS too. */
 const dev_index_space *dev_get_space(const dev_graph *graph, rill_index_space space);
 
-/* Return 1 if two operands read the same floats of the same rows, else 0. Only their first floats are compared, not their widths. */
+/* Return 1 if two operands read the same floats of the same rows (widths apart), else 0. */
 int dev_same_operand(const dev_operand *a, const dev_operand *b);
 
 /* Return the vocabulary subset whose symbols an operation reads or writes; 0: it uses the whole vocabulary. */
@@ -309,7 +307,7 @@ typedef struct dev_range {
 typedef struct dev_ranges {
     dev_range *free; /* [count] free ranges, by ascending first row */
     size_t count;
-    int32_t end; /* all rows from here on are unused */
+    int32_t end; /* first row after which all rows are unused */
 } dev_ranges;
 
 /* Allocate `count` >= 1 rows. Returns the number of the first row, or -1 if row numbers would overflow. */
@@ -320,7 +318,7 @@ void dev_ranges_give(dev_ranges *ranges, int32_t first, int32_t count);
 
 typedef struct dev_table_rows {
     size_t capacity; /* number of rows for which memory is reserved */
-    size_t count;    /* for tables that the host fills: number of rows that are filled */
+    size_t count;    /* number of rows filled by the host, for RILL_TABLE_HOST */
 } dev_table_rows;
 
 /* The vocabulary subset of the input in one slot. */
@@ -334,10 +332,10 @@ struct rill_session {
     rill_context *ctx;
     const rill_network *network;
     void *data; /* private data of the backend */
-    /* [tables + 1] sizes of the tables; the last entry is that of the array of parent nodes, one int32 for each node */
+    /* [tables + 1] sizes of the tables; the last is the array of parents, one int32 per hypothesis state */
     dev_table_rows *table;
     size_t n_slots;
-    dev_slot_subset *subset; /* [slots, subsets] see dev_get_subset() */
+    dev_slot_subset *subset; /* [slots, subsets] vocabulary subsets, see dev_get_subset() */
     /* [slots] the slot's rows in the ragged tables: first row, rows allocated, rows in use */
     int32_t *first, *capacity, *units;
     /* allocator of rows in the ragged tables; a slot has the same rows in all of them */
@@ -359,13 +357,13 @@ static inline dev_slot_subset *dev_get_subset(const rill_session *s, size_t idx,
     return &s->subset[(size_t)slot * s->network->n_subsets + idx];
 }
 
-/* Return the description of table number `idx`; if `idx` is the number of tables, that of the array of parent nodes. */
+/* Return the description of table `idx`; of the array of parents if `idx` is the number of tables. */
 const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of a run's buffers, for at most max_rows rows of each index space. The host's memory has the arrays that the host
- * computes; the device's has the tensors. Both may be the same memory. */
+/* Offsets in bytes of a run's buffers, for max_rows rows of each index space. The host's memory has the arrays that the host computes, the
+ * device's the tensors; both may be one. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
@@ -378,7 +376,7 @@ typedef struct dev_layout {
     size_t *tensor_ld;     /* [buffers] distance between rows of a tensor buffer, in floats */
     /* [buffers] offset of the backend's second copy of a tensor in another form, in the device's memory */
     size_t *copy_offset;
-    size_t *entry_offset; /* [paths] offset of the nodes on all rows' paths from the root, in the device's memory */
+    size_t *entry_offset; /* [paths] offset in the device's memory of the states on all rows' paths from the root */
     size_t pointers_offset, hash_offset; /* offsets of working memory, in the host's memory */
 } dev_layout;
 
@@ -390,22 +388,21 @@ typedef struct dev_run {
     size_t n;
     const int32_t *order; /* [n] row of the run at each position; NULL: position i has row i */
     size_t block_rows, block_units;
-    size_t units,
-        longest; /* number of tokens in the ragged index space that has most; tokens of the longest sequence */
-    /* [ragged index spaces] -> [n + 1] number of each row's first token in columns that have an entry for each token */
+    size_t units, longest; /* tokens in the largest ragged index space; tokens of the longest sequence */
+    /* [ragged index spaces] arrays [n + 1]: number of each row's first token, for columns with an entry per token */
     int32_t **unit_start;
-    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root to a node */
+    /* [operations] attention: most keys that a row attends to; path: length of the longest path from the root */
     size_t *max_length;
     size_t *max_subset; /* [subsets + 1] symbols in the longest vocabulary subset of the run's rows */
     dev_layout layout;
-    /* [n_guards] ends of the device's arrays; NULL: no guards. A guard follows each array: the rest of the last cache line and DEV_GUARD
-     * bytes. The backend checks that they are unchanged */
+    /* [n_guards] ends of the device's arrays, each followed by a guard: the rest of the cache line and DEV_GUARD bytes, which the backend
+     * checks.
+     * NULL: no guards */
     size_t *guard;
     size_t n_guards;
 } dev_run;
 
-/* Place a guard after an array that ends at `end`. Returns the bytes after its last cache line; 0 if the run has no
- * guards. */
+/* Place a guard after an array that ends at `end`. Returns the bytes after its last cache line; 0 without guards. */
 size_t dev_add_guard(dev_run *run, size_t end);
 static inline size_t dev_guard_bytes(size_t end)
 {
@@ -418,13 +415,12 @@ void dev_carve_run(dev_run *run, rill_carver *c);
 /* Fill unit_start, units, longest, max_length and max_subset. RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_measure_run(dev_run *run);
 
-/* Lay out the arrays that the host computes for a block: rows of index spaces, indices, and paths. dev_lay_out_host_work(): working
- * memory of this computation. */
+/* Lay out the arrays that the host computes for a block (rows of index spaces, indices, paths), and the working memory for this. */
 void dev_lay_out_host(dev_run *run, rill_carver *c);
 void dev_lay_out_host_work(dev_run *run, rill_carver *c);
 
-/* Lay out tensors, for rows[s] rows of index space s. copy_bytes: [buffers] bytes of a row in the backend's second form of the tensor;
- * NULL: none. dev_lay_out_paths() is separate, because paths grow with each timestep: path_entries [paths] nodes. */
+/* Lay out tensors, for rows[s] rows of index space s. copy_bytes: [buffers] row bytes of a tensor's second form; NULL: none. Paths are
+ * separate, because they grow with each timestep: path_entries [paths]. */
 void dev_lay_out_tensors(dev_run *run, const size_t *rows, const size_t *copy_bytes, rill_carver *c);
 void dev_lay_out_paths(dev_run *run, const size_t *path_entries, rill_carver *c);
 
@@ -437,14 +433,13 @@ void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order);
 /* A block, the rows of a run that are computed at a time, and its rows in every index space. */
 typedef struct dev_block {
     const dev_run *run;
-    char *host;   /* the block's memory on the host, see dev_layout */
+    char *host;   /* memory of the block on the host, laid out as in dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
-    /* [spaces + 1] -> [rows of the space] the row of the parent index space that it belongs to; in a distinct index
-     * space, its value */
+    /* [spaces + 1] -> [rows of the space] the row's parent-space row; in a distinct space, its value */
     int32_t **parent_row;
-    /* [spaces + 1] -> [rows of the parent space] the row of this index space that belongs to it, or -1. Ragged space:
-     * [sequences + 1] the first token of each sequence */
+    /* For each index space an array [rows of the parent space]: the row of this space made from the parent's row, or -1. For a ragged
+     * space the array is [sequences + 1]: the first token of each sequence */
     int32_t **child_row;
     /* [spaces + 1] for each ragged index space, an array [sequences] with the number of tokens of each sequence */
     int32_t **lengths;
@@ -454,8 +449,7 @@ typedef struct dev_block {
 /* Set the pointers of *b to a block's memory on the host, `host`. */
 void dev_block_open(dev_block *b, const dev_run *run, char *host);
 
-/* Begin the block at position `from` of the run, before `end`: choose its rows and compute its index spaces. Returns
- * its number of rows. */
+/* Begin the block at position `from` of the run, before `end`: choose its rows and compute index spaces. Returns the number of rows. */
 size_t dev_block_begin(dev_block *b, size_t from, size_t end);
 
 /* Return the entries of an index, computed at its first use; NULL for DEV_NO_INDEX. */
@@ -464,19 +458,17 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index);
 /* Return the row of index space `to` that a row of `space` belongs to. `space` must be derived from `to`. */
 size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to);
 
-/* Return the position of an index space's row in the host's columns: the row of the run. In a ragged space and spaces derived from it, it
- * is the token. */
+/* Return where an index space's row is in the host's columns: its row of the run, or its token in a ragged space. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* The keys and values that row r of an attention attends to: rows first[s] + t for t < length[s], where s = slot[r], or r without
- * `slot`. With a path, these are positions in the list of its nodes. */
+/* Keys and values that row r attends to: rows first[s] + t, t < length[s], s = slot[r] (or r without `slot`). With a path, positions in
+ * its list of state ids. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;
 dev_memory dev_attended_memory(dev_block *b, const dev_op *op);
 
-/* Compute the first entry and the length of each row's path from the root to its node. Returns the entries of all
- * paths. */
+/* Compute the first entry and length of each row's path to the root. Returns the entries of all paths. */
 size_t dev_make_path(dev_block *b, const dev_op *op);
 
 /* Return the largest distance that has its own entry in an attention's relative position bias. 0: it has no bias. */
@@ -522,8 +514,7 @@ typedef struct dev_builder {
 /* Record a failure in the network, with the message "graph G, operation N (WORD): ...". Returns -1, as dev_network_fail() does. */
 int32_t dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Check that a handle is in 1..count. `kind` names it in messages, `what` its operand (NULL: none). Returns 0 if it
- * is not, or if the network has failed. */
+/* Check that a handle is in 1..count. kind, what: names in messages. Returns 0 if not, or if the network has failed. */
 int dev_check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what);
 
 /* Check that an index space exists, as dev_check_handle() does. */
@@ -538,14 +529,12 @@ int32_t dev_add_index(rill_network *network, dev_graph *graph, dev_index wanted)
 /* Return the number of the index from each row of `space` to its row of `to`, or DEV_NO_INDEX if both are the same. */
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to);
 
-/* Return the number of the index that gives a column's entry for each row of an index space. `what` names the column's purpose in messages.
- * */
+/* Return the index that gives a column's entry for each row of an index space. what: the column's purpose, for messages. */
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what);
 
-/* Check a view with `width` floats for each row of `space`, and store it as the operation's operand `place`. `use`: bit set of
- * rill_operand_use. */
+/* Check a view with `width` floats per row of `space`, and store it as operand `place`. use: bits of rill_operand_use. */
 void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
                     const char *what);
 
 const char *dev_op_name(rill_op_kind kind);
-double dev_op_flops(rill_op_kind kind); /* flops for each float of the operation's operands */
+double dev_op_flops(rill_op_kind kind); /* floating-point operations per float of the operands */

@@ -3,7 +3,7 @@
 
 #include "backend.h"
 
-/* --- the lists ---------------------------------------------------------------------------------------------------- */
+/* --- descriptions of operations ----------------------------------------------------------------------------------- */
 
 typedef struct operand_info {
     const char *name;
@@ -54,7 +54,7 @@ rill_vocab_subset dev_op_subset(const dev_op *op)
     }
 }
 
-/* --- beginning ---------------------------------------------------------------------------------------------------- */
+/* --- beginning an operation --------------------------------------------------------------------------------------- */
 
 /* Append an operation to a graph, with a copy of its description. Returns 0 if the network has failed. */
 static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
@@ -87,8 +87,7 @@ static void check_activation(const dev_builder *b, rill_activation activation)
         dev_build_fail(b, "activation %d does not exist", (int)activation);
 }
 
-/* Check a vocabulary subset and the column of its slots, and return the subset; NULL after a failure. The subset may have weights or
- * not. */
+/* Check and return a vocabulary subset and the column of its slots; NULL after a failure. */
 static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_column slot)
 {
     if (!dev_check_handle(b, subset, b->network->n_subsets, "vocabulary subset", NULL)) return NULL;
@@ -96,7 +95,7 @@ static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_sub
     return b->network->status == RILL_OK ? &b->network->subset[subset - 1] : NULL;
 }
 
-/* --- operands ----------------------------------------------------------------------------------------------------- */
+/* --- checking operands -------------------------------------------------------------------------------------------- */
 
 /* Return the constant of a handle; NULL if the handle is 0 (none) or invalid. `what` names it in the message. */
 static const dev_constant *check_constant(const dev_builder *b, rill_constant constant, const char *what)
@@ -129,7 +128,7 @@ static void check_no_overlap(const dev_builder *b, const dev_operand *x, const d
 {
     if (b->network->status != RILL_OK || x->base == DEV_BASE_NONE || x->base != y->base || x->element != y->element)
         return;
-    /* rows of a table that different indices select are distinct: the caller guarantees it */
+    /* the caller guarantees that different indices into one table select distinct rows */
     if (x->base == DEV_BASE_TABLE && x->index != y->index) return;
     if ((x->use & RILL_IN_PLACE) && y == &b->op->view[b->op->out] && dev_same_operand(x, y)) return;
     if (x->first < y->first + y->width && y->first < x->first + x->width)
@@ -153,7 +152,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     const operand_info *o = operand_at(info, place);
     const void *member = (const char *)&b->op->as + o->offset;
     const size_t width = o->times * widths[o->width];
-    b->op->view[place].index = DEV_NO_INDEX; /* kept if the operation has no such operand */
+    b->op->view[place].index = DEV_NO_INDEX; /* stays if the operation has no such operand */
     if (o->use & RILL_ONE_ROW) {
         const rill_constant constant = *(const rill_constant *)member;
         check_row(b, constant, width, o->name);
@@ -169,8 +168,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     }
 }
 
-/* Check all operands of the operation. repeats: occurrences of the last operand. out_use: extra flags of outputs.
- * widths[i]: width number i of the operation's list. */
+/* Check all operands. repeats: occurrences of the last one; out_use: extra flags of outputs; widths[i]: width i of the operation's list. */
 static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
 {
     const op_info *info = &infos[b->op->kind];
@@ -242,8 +240,7 @@ static size_t check_terms(const dev_builder *b)
     return 1;
 }
 
-/* Add a row operation. A width of 0 is taken from its output, or is an error for operations with a width of their
- * own. */
+/* Add a row operation. A width of 0 is the output's, or an error for operations with a width member. */
 static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
                        const void *op)
 {
@@ -278,7 +275,7 @@ RILL_ROW_OPERATIONS(DEFINE)
 
 /* --- products and scans ------------------------------------------------------------------------------------------- */
 
-/* Return 1 if the previous operation is a GEMM that has quantised the same rows, so that this GEMM can reuse them. */
+/* Return 1 if the previous operation is a GEMM on the same quantised rows, which this GEMM can then reuse. */
 static int rows_are_quantised(const dev_builder *b)
 {
     const dev_op *op = b->op, *prev = op - 1;
@@ -337,7 +334,7 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     b.op->reuse_quantised = rows_are_quantised(&b);
 }
 
-/* Check the gates of a scan: a ragged tensor, of which each step reads the token of its own number, or rows of a constant. */
+/* Check a scan's gates: a ragged tensor, read at each step's own token, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;
@@ -451,7 +448,7 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
     b.graph->has_watched |= op->watched_heads > 0;
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choosing actions --------------------------------------------------------------------------------------------- */
 
 void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op)
 {

@@ -1,10 +1,9 @@
-/* The CPU as a device: weights, rows of tables, and the partition of a run's rows.
+/* The CPU as a device: weights, table rows, and the partition of a run's rows.
  *
- * A span is a range of rows that one thread computes, block by block. A block's tensors take about half of the second-level cache if the
- * weights fit there, else a few megabytes, because each block reads the weights again. If a run has too few rows, the threads divide each
- * operation instead.
+ * A thread computes a span of rows, block by block. A block's tensors take about half of the L2 cache if the weights fit there, else a few
+ * megabytes. With few rows, threads divide each operation instead.
  *
- * Invariant: the partition does not change any result. */
+ * Invariant: the partition does not change results. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ enum {
     FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
     /* weights above this size do not stay in the third-level cache: each block reads them from memory */
     L3_BYTES = 32 << 20,
-    /* with weights above L3_BYTES, a block's tensors may take 1 / FAR_DIVISOR of the bytes of the weights */
+    /* with weights above L3_BYTES, a block's tensors may take the weights' bytes divided by FAR_DIVISOR */
     FAR_DIVISOR = 4,
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
@@ -31,7 +30,7 @@ enum {
     MIN_FAR_ROWS = 64    /* minimum rows or source tokens of a span if each span reads large weights again */
 };
 
-/* --- the device --------------------------------------------------------------------------------------------------- */
+/* --- opening the CPU ---------------------------------------------------------------------------------------------- */
 
 static rill_status open_device(rill_device *device, const char *name)
 {
@@ -62,7 +61,7 @@ static cpu_weights *pack_weights(rill_context *ctx, size_t n, size_t k, const fl
     if (made == NULL) return NULL;
     char *memory = (char *)made + header;
     *made = (cpu_weights){.bytes = bytes, .bias = biases > 0 ? (float *)(void *)(memory + packed) : NULL};
-    /* packing can fail only if a size overflows */
+    /* fails only if a size overflows */
     (void)rill_gemm_pack_f32(&made->w, n, k, from, stride, dev_dtype(type), memory);
     return made;
 }
@@ -174,8 +173,7 @@ static rill_status read_rows(const rill_session *s, size_t idx, size_t first, si
     return RILL_OK;
 }
 
-/* Gather and pack the output-layer weights and biases of a slot's vocabulary subset. The old weights are freed first;
- * an empty subset gets none. */
+/* Gather and pack the output-layer weights and biases of an input's vocabulary subset; the old ones are freed first. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];
@@ -201,7 +199,7 @@ static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
     return RILL_OK;
 }
 
-/* --- partition ---------------------------------------------------------------------------------------------------- */
+/* --- splitting a run into blocks ---------------------------------------------------------------------------------- */
 
 static size_t min_of_two(size_t a, size_t b)
 {
@@ -259,8 +257,7 @@ static void choose_spans(cpu_run *r)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->d.n / r->n_spans;
 }
 
-/* Assign sequences to spans in turn. sorted [n]: sequences by descending length; order [n] out: the sequence at each
- * position of the run. */
+/* Assign sequences to spans in turn. sorted [n]: sequences by descending length; order [n] out: sequence at each position of the run. */
 static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, int32_t *order)
 {
     size_t span = 0;
@@ -271,7 +268,7 @@ static void deal_inputs(const cpu_run *r, const int32_t *sorted, size_t *dealt, 
     }
 }
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- layout of a run's memory ------------------------------------------------------------------------------------- */
 
 /* Carve all arrays of the run out of one allocation. */
 static void carve_run(cpu_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
@@ -315,7 +312,7 @@ static rill_status lay_out_blocks(cpu_run *r)
     return status;
 }
 
-/* --- spans -------------------------------------------------------------------------------------------------------- */
+/* --- running a span of operations --------------------------------------------------------------------------------- */
 
 /* Prefetch the encoder states that the next graph's attention will read. The processor cannot predict attention's
  * jumps between slots. */
@@ -364,7 +361,7 @@ static void run_span(void *call, size_t span)
     atomic_flag_clear_explicit(&r->cpu->scratch_busy[thread], memory_order_release);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- running a graph ---------------------------------------------------------------------------------------------- */
 
 static rill_status prepare_run(cpu_run *r)
 {
@@ -421,7 +418,7 @@ static rill_status measure_limits(const rill_session *s, rill_limits *out)
     return RILL_OK;
 }
 
-/* --- the backend -------------------------------------------------------------------------------------------------- */
+/* --- table of the backend ----------------------------------------------------------------------------------------- */
 
 const dev_backend dev_cpu = {.abi = DEV_ABI,
                              .open = open_device,

@@ -1,26 +1,25 @@
-/* cpu.h: the CPU as a device. Private to it.
+/* The CPU as a device. Private to it.
  *
- * Threads of the pool claim spans of a run's rows, and compute a span's blocks one after another. All blocks share one layout of scratch
- * memory.
- * Invariant: a row's results depend on that row alone, not on the spans and blocks. */
+ * Pool threads claim spans of a run's rows, and compute a span's blocks in order. All blocks share one layout of scratch memory.
+ * Invariant: a row's results depend on that row alone. */
 #pragma once
 
 #include <stdatomic.h>
 
 #include "backend.h"
 
-/* The data of a CPU device (rill_device.data): sizes that tests set, or 0. Rows of a block, rows of a span, and
- * attention weights (floats) kept at a time. */
+/* Data of a CPU device (rill_device.data): sizes set by tests, or 0: rows per block, rows per span, attention weights (floats) at a time.
+ */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;
 
-/* The data of a matrix (dev_matrix.data) or of one slot's vocabulary subset (dev_slot_subset.data): one allocation of this struct, the
- * packed weights, and the subset's biases. */
+/* Data of a matrix (dev_matrix.data) or of an input's vocabulary subset (dev_slot_subset.data), with packed weights and biases in one
+ * allocation. */
 typedef struct cpu_weights {
     rill_weights w;
     float *bias;  /* biases of the subset's symbols; NULL: there are none */
-    size_t bytes; /* size of the allocation */
+    size_t bytes; /* size of the allocation in bytes */
 } cpu_weights;
 
 /* the CPU's data of a session (rill_session.data) */
@@ -28,11 +27,11 @@ typedef struct cpu_session {
     rill_pool *pool; /* pool of the session's threads; NULL: there is one thread */
     void *pool_memory;
     size_t pool_bytes;
-    void **table;     /* [tables + 1] rows of each table; the last one has the parent node of each node */
+    void **table;     /* [tables + 1] rows of each table; the last one has the parent of each hypothesis state */
     char *run_memory; /* memory of the arrays of the current run */
     char *scratch;    /* working memory of the blocks that run at the same time; also used to pack weights */
     size_t run_memory_capacity, scratch_capacity;
-    atomic_flag *scratch_busy; /* [threads] which parts of `scratch` are in use; each thread takes a free one */
+    atomic_flag *scratch_busy; /* [threads] 1: a thread uses this part of `scratch`; 0: the part is free */
 } cpu_session;
 
 typedef struct cpu_run {
@@ -44,7 +43,7 @@ typedef struct cpu_run {
     size_t n_spans;
     size_t *path_entries; /* [paths] number of entries (nodes) for which a block has memory */
     int parallel_ops; /* 1: there is a single span, and each operation uses the thread pool; 0: threads run whole spans */
-    /* of one thread's scratch memory: offset of the GEMMs' working memory, offset of other working memory, total bytes */
+    /* layout of a thread's scratch memory: offset of the GEMMs' memory, offset of other memory, total bytes */
     size_t gemm_offset, work_offset, bytes;
     char *scratch;
 } cpu_run;
@@ -57,12 +56,12 @@ typedef struct cpu_block {
     size_t thread; /* number of the scratch memory that the block uses, and of the profile's counters */
 } cpu_block;
 
-/* --- what a block's operations read and use ----------------------------------------------------------------------- */
+/* --- memory of a block's operations ------------------------------------------------------------------------------- */
 
 /* Return the rows of an operand in a block, in the form that kernels take. */
 static inline rill_operand cpu_operand(cpu_block *b, const dev_operand *o)
 {
-    /* stands for a table without rows, because kernels take NULL for an absent operand */
+    /* address of a table without rows: NULL would mean that the operand is absent */
     static const float nothing[DEV_PAD];
     const cpu_run *run = b->run;
     if (o->base == DEV_BASE_NONE) return (rill_operand){.data = NULL};
@@ -113,7 +112,7 @@ static inline const rill_weights *cpu_matrix(const cpu_run *run, rill_matrix mat
     return &((const cpu_weights *)run->d.network->matrix[matrix - 1].data)->w;
 }
 
-/* Return the vocabulary subset of a slot. cpu_slot_weights() returns its weights, if the subset has weights. */
+/* Return the vocabulary subset of an input. cpu_slot_weights() returns its weights, if the subset has weights. */
 static inline const dev_slot_subset *cpu_slot_subset(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
 {
     return dev_get_subset(run->d.session, (size_t)subset - 1, slot);
@@ -131,7 +130,7 @@ static inline size_t cpu_count_same_slot(const int32_t *slot, size_t r, size_t r
     return n;
 }
 
-/* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
+/* --- defined in cpu_ops.c ----------------------------------------------------------------------------------------- */
 
 /* Return the bytes that an operation on one block needs: for its GEMMs (cpu_gemm_bytes), and for its other working memory
  * (cpu_op_work_bytes). */
@@ -139,7 +138,7 @@ size_t cpu_gemm_bytes(const cpu_run *run, const dev_op *op);
 size_t cpu_op_work_bytes(const cpu_run *run, const dev_op *op, size_t number);
 void cpu_op_run(cpu_block *b, const dev_op *op);
 
-/* --- cpu_choices.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in cpu_choices.c ------------------------------------------------------------------------------------- */
 
 size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
 void cpu_best(cpu_block *b, const dev_op *op);

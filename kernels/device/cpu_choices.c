@@ -1,12 +1,12 @@
-/* Choices on the CPU: top M of each row and log-probabilities of requested actions, from the logits of a model or an ensemble.
+/* Choices on the CPU: top M of each row, and log-probabilities of requested actions, for a model or an ensemble.
  *
- * Legal sets list actions. If an operation numbers its symbols differently, each row gets a renumbered copy of its set. */
+ * Legal sets list actions. If symbols are numbered differently, each row gets a renumbered copy. */
 #include <math.h>
 #include <string.h>
 
 #include "cpu.h"
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
+/* --- rows computed together --------------------------------------------------------------------------------------- */
 
 /* Rows of a top-k operation that choose among the same symbols: all rows, or adjacent ones with the same vocabulary subset. */
 typedef struct cpu_group {
@@ -17,13 +17,13 @@ typedef struct cpu_group {
     /* [symbols] actions of the vocabulary subset, ascending; NULL: symbol v is action first_action + v */
     const int32_t *id;
     int32_t first_action; /* action that symbol 0 stands for; used without a subset */
-    int32_t slot;         /* slot whose subset it is; used with a subset */
+    int32_t slot;         /* input (slot) of the vocabulary subset, if used */
 } cpu_group;
 
 /* Return the log-probability of symbol v in row r of the group. With a vocabulary subset, v is a position in it. */
 typedef float (*logp_fn)(const void *call, size_t r, size_t v);
 
-/* --- legal sets --------------------------------------------------------------------------------------------------- */
+/* --- sets of legal actions ---------------------------------------------------------------------------------------- */
 
 static size_t bitset_words(size_t symbols)
 {
@@ -35,7 +35,7 @@ static int has_legal_sets(const rill_selection *s)
     return s != NULL && s->legal != NULL && s->legal_set != NULL;
 }
 
-/* Return a word of a legal set, in which no action beyond its words is legal. */
+/* Return a word of a legal set. Actions beyond the set's words are illegal. */
 static uint64_t legal_word(const rill_selection *s, int32_t set, size_t word)
 {
     return word < s->legal_words ? s->legal[(size_t)set * s->legal_words + word] : 0;
@@ -46,7 +46,7 @@ static int is_legal(const rill_selection *s, int32_t set, size_t action)
     return (int)(legal_word(s, set, action / 64) >> (action % 64) & 1);
 }
 
-/* Return 1 if an operation can read the host's sets: symbols are numbered like actions, and all have a bit. */
+/* Return 1 if an operation can read the host's legal sets without renumbering: its symbols are numbered like actions. */
 static int reads_host_sets(const rill_selection *s, const dev_op *op)
 {
     return dev_op_subset(op) == 0 && dev_first_action(op) == 0 && s->legal_words >= bitset_words(op->width);
@@ -110,21 +110,7 @@ static void set_group_legal(const cpu_group *g, size_t *used, rill_best *best)
     best->ld_legal = words;
 }
 
-/* --- picks -------------------------------------------------------------------------------------------------------- */
-
-/* Return how many of n ascending numbers are below `min_key`. */
-static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (x[middle] < min_key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+/* --- scores of given actions -------------------------------------------------------------------------------------- */
 
 /* Return the symbol that an action stands for (with a vocabulary subset, its position there); -1: the action is not among the symbols. */
 static int32_t action_symbol(const cpu_group *g, int32_t action)
@@ -132,18 +118,16 @@ static int32_t action_symbol(const cpu_group *g, int32_t action)
     if (g->id == NULL)
         return action >= g->first_action && (size_t)(action - g->first_action) < g->symbols ? action - g->first_action
                                                                                             : -1;
-    const size_t index = lower_bound_index(g->id, g->symbols, action);
-    return index < g->symbols && g->id[index] == action ? (int32_t)index : -1;
+    const int32_t index = rill_lower_bound(g->id, (int32_t)g->symbols, action);
+    return (size_t)index < g->symbols && g->id[index] == action ? index : -1;
 }
 
 static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
-    const size_t picks = (size_t)s->n_picks;
-    for (size_t r = 0; r < g->rows && picks > 0; r++) {
-        const size_t row = dev_host_row(&g->b->d, g->space, g->first + r);
-        for (size_t i = lower_bound_index(s->pick_row, picks, (int64_t)row); i < picks && (size_t)s->pick_row[i] == row;
-             i++) {
+    for (size_t r = 0; r < g->rows && s->n_picks > 0; r++) {
+        const int32_t row = (int32_t)dev_host_row(&g->b->d, g->space, g->first + r);
+        for (int32_t i = rill_lower_bound(s->pick_row, s->n_picks, row); i < s->n_picks && s->pick_row[i] == row; i++) {
             const int32_t v = action_symbol(g, s->pick_action[i]);
             s->pick_logp[i] = v >= 0 ? get_logp(call, r, (size_t)v) : -INFINITY;
         }
@@ -161,7 +145,7 @@ static float symbol_logp(const void *call, size_t r, size_t v)
     return x == -INFINITY && !isnan(best->log_norm[r]) ? x : x - best->log_norm[r];
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
+/* --- writing tags ------------------------------------------------------------------------------------------------- */
 
 /* Write the best symbol of each row to the operation's tag_column. A row without choices, because of NaN, gets first_action. */
 static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
@@ -178,23 +162,23 @@ static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
         to[dev_host_row(&g->b->d, g->space, g->first + r)] = g->first_action + (best->counts[r] > 0 ? best->ids[r] : 0);
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- writing the best choices ------------------------------------------------------------------------------------- */
 
 static int is_in_run_order(const cpu_group *g)
 {
     return g->space == RILL_ROWS && g->b->run->d.order == NULL;
 }
 
-static void write_choices(const cpu_group *g, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts)
+static void write_choices(const cpu_group *g, const rill_best *best)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
     for (size_t r = 0; r < g->rows; r++) {
         const size_t row = dev_host_row(&g->b->d, g->space, g->first + r), offset = row * (size_t)s->stride;
-        s->count[row] = counts[r];
-        for (size_t i = 0; i < (size_t)counts[r]; i++) {
-            const int32_t v = ids[r * ld + i];
+        s->count[row] = best->counts[r];
+        for (size_t i = 0; i < (size_t)best->counts[r]; i++) {
+            const int32_t v = best->ids[r * best->ld_out + i];
             s->action[offset + i] = g->id != NULL ? g->id[v] : v + g->first_action;
-            s->logp[offset + i] = logp[r * ld + i];
+            s->logp[offset + i] = best->logp[r * best->ld_out + i];
         }
     }
 }
@@ -216,7 +200,7 @@ static void write_best(const cpu_group *g, rill_best *best, size_t *used)
                         : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->logp);
     if (direct) best->counts = s->count + row;
     run->kernels->best(best, g->b->pool);
-    if (s->max_choices > 0 && !direct) write_choices(g, best->ids, best->logp, best->ld_out, best->counts);
+    if (s->max_choices > 0 && !direct) write_choices(g, best);
     fill_picks(g, symbol_logp, best);
 }
 
@@ -240,7 +224,7 @@ static void run_group(const cpu_group *g)
     write_best(g, &best, &used);
 }
 
-/* Return no choices for the rows of this group, because their slot's vocabulary subset is empty. */
+/* Return no choices for the rows of this group, because their input's vocabulary subset is empty. */
 static void write_no_choices(const cpu_group *g)
 {
     const rill_selection *s = g->b->run->d.arguments->selection;
@@ -278,15 +262,13 @@ void cpu_best(cpu_block *b, const dev_op *op)
 
 /* --- ensembles ---------------------------------------------------------------------------------------------------- */
 
-/* Top M by the logarithm of the mean probability of several models.
+/* Top M by the logarithm of several models' mean probability.
  *
- * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
+ * l_e(v): log-probability of symbol v by model e of E; m(v): the largest of them;
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * is a symbol's log-probability and rank. Since m - log E <= x <= m, x is computed only for symbols whose m is at
- * least the B-th best m minus log E.
+ * Since m - log E <= x <= m, x is computed only where m is at least the B-th best m minus log E.
  *
- * Invariant: x is a function of the row and the symbol alone. A row with NaN in any model, or only -infinity, has no
- * choices. */
+ * Invariant: x depends on the row and symbol alone. A row with NaN, or only -infinity, in any model has no choices. */
 
 /* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
 
@@ -294,16 +276,13 @@ void cpu_best(cpu_block *b, const dev_op *op)
 typedef struct mixture {
     const cpu_group *g;
     size_t n_models, n_best, ld;
-    /* [rows, symbols] for each model: first its logits, then its log-probabilities */
+    /* [rows, symbols] logits of each model, then log-probabilities */
     rill_operand model[RILL_MIX_MODELS];
     const float *bias[RILL_MIX_MODELS];
     float *x;         /* [rows, ld] for each symbol: first m(v), then x(v) if the symbol can be among the best */
     float *log_norm;  /* [rows] log-normaliser of the current model */
-    int32_t *action;  /* [rows, n_best] best symbols */
-    float *logp;      /* [rows, n_best] log-probabilities of the best symbols */
-    int32_t *count;   /* [rows] number of best symbols found */
     uint8_t *invalid; /* [rows] 1: some model has no valid distribution for this row */
-    rill_best args;
+    rill_best args;   /* arguments of the kernel, with its result arrays, n_best elements per row */
 } mixture;
 
 static size_t mix_work_bytes(const cpu_run *r, const dev_op *op)
@@ -322,17 +301,11 @@ static void lay_out_mixture(mixture *m, const cpu_group *g)
     m->ld = dev_padded(max_group_symbols(run, g->op));
     m->x = cpu_alloc_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
     m->log_norm = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->log_norm);
-    m->action = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->action);
-    m->logp = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->logp);
-    m->count = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->count);
+    m->args = (rill_best){.rows = g->rows, .symbols = g->symbols, .n_best = 1, .ld_out = m->n_best};
+    m->args.ids = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->args.ids);
+    m->args.logp = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->args.logp);
+    m->args.counts = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->args.counts);
     m->invalid = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->invalid);
-    m->args = (rill_best){.rows = g->rows,
-                          .symbols = g->symbols,
-                          .n_best = 1,
-                          .ids = m->action,
-                          .logp = m->logp,
-                          .ld_out = m->n_best,
-                          .counts = m->count};
     set_group_legal(g, &used, &m->args);
 }
 
@@ -359,13 +332,12 @@ static void normalise_model(const mixture *m, size_t index)
     }
 }
 
-/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if some model has no valid distribution for the
- * row. */
+/* Compute m(v), the largest log-probability over the models, for all symbols of row r; NaN if a model has no valid distribution. */
 static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
     memcpy(x, m->model[0].data + r * m->model[0].ld, m->g->symbols * sizeof *x);
-    if (m->invalid[r]) x[0] = NAN; /* if one x is NaN, the kernel returns no choices for the row */
+    if (m->invalid[r]) x[0] = NAN; /* one NaN suffices: the kernel then returns no choices for the row */
     for (size_t e = 1; e < m->n_models && !m->invalid[r]; e++) {
         const float *other = m->model[e].data + r * m->model[e].ld;
         for (size_t v = 0; v < m->g->symbols; v++) x[v] = other[v] > x[v] ? other[v] : x[v];
@@ -387,14 +359,14 @@ static float mixture_logp(const mixture *m, size_t r, size_t v)
     return max + logf(sum / (float)m->n_models);
 }
 
-/* Compute x(v), the log of the mean probability, for the symbols of row r that can be among the best; the others get -infinity. */
+/* Compute x(v), the log of the mean probability, for symbols of row r that can be among the best; others get -infinity. */
 static void mix_contenders(const mixture *m, size_t r)
 {
-    const size_t count = (size_t)m->count[r];
+    const size_t count = (size_t)m->args.counts[r];
     float *x = m->x + r * m->ld, min_x = -INFINITY;
     if (count == m->n_best) {
-        min_x = x[m->action[r * m->n_best + count - 1]];
-        /* the second term is a tolerance, many times the rounding error */
+        min_x = x[m->args.ids[r * m->n_best + count - 1]];
+        /* the second term is a tolerance for rounding errors */
         min_x -= logf((float)m->n_models) + 1e-5f * (1.0f + fabsf(min_x));
     }
     for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;
@@ -416,7 +388,7 @@ static void find_mixture_best(const mixture *m)
         for (size_t r = 0; r < g->rows; r++) mix_contenders(m, r);
         g->b->run->kernels->best(&best, g->b->pool);
     }
-    write_choices(g, m->action, m->logp, m->n_best, m->count);
+    write_choices(g, &best);
 }
 
 static float mixture_pick_logp(const void *call, size_t r, size_t v)

@@ -4,7 +4,7 @@
 
 #include "cpu.h"
 
-/* --- products ----------------------------------------------------------------------------------------------------- */
+/* --- matrix products ---------------------------------------------------------------------------------------------- */
 
 size_t cpu_gemm_bytes(const cpu_run *r, const dev_op *op)
 {
@@ -41,7 +41,7 @@ static void multiply_rows(cpu_block *b, const dev_op *op, const rill_weights *w,
     b->run->kernels->gemm(&gemm, b->pool);
 }
 
-/* Multiply each row by the output weights of its slot's vocabulary subset, with one GEMM for adjacent rows of a slot. */
+/* Multiply each row by the output weights of its input's vocabulary subset, with one GEMM for adjacent rows of an input. */
 static void multiply_subsets(cpu_block *b, const dev_op *op)
 {
     const int32_t *slot = dev_index_entries(&b->d, op->slot);
@@ -77,7 +77,7 @@ static size_t attention_batch_rows(const cpu_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* Return the nodes on the paths of a block's rows: for each row, the nodes from the root to the row's own node. */
+/* Return the paths of a block's rows: for each row the state ids from the root to its own. */
 static int32_t *path_entries(const cpu_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->scratch + b->run->d.layout.entry_offset[path]);
@@ -148,7 +148,7 @@ static void attend(cpu_block *b, const dev_op *op)
     }
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- operations on rows ------------------------------------------------------------------------------------------- */
 
 /* Run a row operation: pass all of its operands to its kernel. */
 static void run_row_op(cpu_block *b, const dev_op *op)
@@ -174,10 +174,10 @@ static void mask(cpu_block *b, const dev_op *op)
     }
 }
 
-/* --- scans -------------------------------------------------------------------------------------------------------- */
+/* --- recurrent layers --------------------------------------------------------------------------------------------- */
 
-/* The state of a scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first.
- * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same rows of h and c. */
+/* A scan: a recurrent layer over the tokens of a block's sequences, in parallel, longest first. Before step t the first `live` positions
+ * hold the sequences longer than t. */
 typedef struct scan_state {
     cpu_block *b;
     const rill_scan *o;
@@ -186,9 +186,9 @@ typedef struct scan_state {
     size_t gates_width, ld, ld_gates, inputs;
     int32_t *order;          /* [inputs] sequences by descending length */
     int32_t *index;          /* [inputs] row of `input` that each live sequence reads at the current step */
-    float *h, *c;            /* [inputs, ld] hidden states; cell states */
+    float *h, *c;            /* [inputs, ld] hidden states, and cell states */
     float *gates;            /* [inputs, ld_gates] gate values before the activation, for the current step */
-    rill_operand input, out; /* input part of the gates; outputs of the layer */
+    rill_operand input, out; /* operands: the gates' input part, and the layer's outputs */
     /* [inputs] row of token 0 in `input`; if `input` has an index, position of token 0 in that index */
     const int32_t *first;
     const int32_t *unit;   /* [inputs] row of the sequence's token 0 among all tokens of the block */
@@ -270,8 +270,7 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
-/* Run step t of a GRU for the first `live` sequences. The input part of the gates is added by the kernel, after the reset gate has
- * scaled the recurrent part. */
+/* Step t of a GRU for the first `live` sequences. The kernel adds the input part of the gates after the reset gate. */
 static void step_gru(const scan_state *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
@@ -334,7 +333,7 @@ static void scan(cpu_block *b, const dev_op *op)
     write_last_states(&s, SCAN_last_c, s.c);
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- running an operation ----------------------------------------------------------------------------------------- */
 
 size_t cpu_op_work_bytes(const cpu_run *r, const dev_op *op, size_t number)
 {

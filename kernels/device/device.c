@@ -1,9 +1,8 @@
-/* Devices: the CPU, and GPUs, which modules implement.
+/* Devices: the CPU, and GPUs by modules.
  *
- * A module is a shared object beside this library's file, named after it and its version. It is loaded on demand, so the library does not
- * depend on CUDA.
+ * A module is a shared object beside the library, loaded on demand: the library does not depend on CUDA.
  *
- * Invariant: a device is const once open; a module stays loaded. */
+ * Invariant: an open device is const; a module stays loaded. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +11,9 @@
 #include "backend.h"
 #include "device_abi.h"
 
-/* --- modules ------------------------------------------------------------------------------------------------------ */
+/* --- loading device modules --------------------------------------------------------------------------------------- */
 
-/* Set *path to a module's file: in the directory that RILL_MODULES names, else beside this library. Without a
- * directory, the dynamic loader searches. */
+/* Set *path to a module's file: in $RILL_MODULES, else beside this library, else left to the dynamic loader. */
 static rill_status module_path(rill_text *path, const char *name)
 {
     static const char anchor = 0;
@@ -29,8 +27,7 @@ static rill_status module_path(rill_text *path, const char *name)
                             file, name);
 }
 
-/* Look up `symbol` in a module. *out is NULL if either is missing, and dlerror() says why. A loaded module stays loaded, because it may
- * have threads. */
+/* Look up `symbol` in a module. *out: NULL if missing, see dlerror(). Modules stay loaded, because they may have threads. */
 static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
 {
     rill_text path = {.ctx = ctx};
@@ -45,7 +42,7 @@ static rill_status find_module(rill_context *ctx, const char *name, const char *
     return RILL_OK;
 }
 
-/* --- the processor ------------------------------------------------------------------------------------------------ */
+/* --- opening the CPU ---------------------------------------------------------------------------------------------- */
 
 static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kernels *out)
 {
@@ -123,7 +120,7 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
                      strchr(name, ',') != NULL ? ": one model runs on one device; several devices need workers" : "");
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a device --------------------------------------------------------------------------------------------- */
 
 rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options)
 {

@@ -1,12 +1,11 @@
-/* Blocks: a block's rows in every index space, and the indices of its operands.
+/* A block's rows in every index space, and the indices of operands.
  *
- * An index space is a set of rows derived from the block's rows, such as the distinct values of a column. An index maps each row of an
- * operation to a row of an operand. Index spaces are computed when a block begins, an index at its first use. */
+ * An index space is a set of rows, such as a column's distinct values. An index maps an operation's rows to an operand's. */
 #include "backend.h"
 
 #include <string.h>
 
-/* --- rows of the host --------------------------------------------------------------------------------------------- */
+/* --- rows known on the host --------------------------------------------------------------------------------------- */
 
 static size_t run_row(const dev_block *b, size_t row)
 {
@@ -88,7 +87,7 @@ static void make_ragged(dev_block *b, rill_index_space space, const dev_index_sp
     b->rows[space] = (size_t)n;
 }
 
-/* --- the block ---------------------------------------------------------------------------------------------------- */
+/* --- rows of a block ---------------------------------------------------------------------------------------------- */
 
 void dev_block_open(dev_block *b, const dev_run *run, char *host)
 {
@@ -122,7 +121,7 @@ static size_t row_units(const dev_run *run, size_t place)
     return (size_t)max;
 }
 
-/* Return how many of the run's rows [from, end) fit in one block by their number of tokens; at least one. */
+/* Return how many of the run's rows from `from` on fit in one block by their number of tokens; at least one. */
 static size_t count_block_rows(const dev_run *run, size_t from, size_t end)
 {
     const size_t max = end - from < run->block_rows ? end - from : run->block_rows;
@@ -153,7 +152,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
     return b->rows[RILL_ROWS];
 }
 
-/* --- indices ------------------------------------------------------------------------------------------------------ */
+/* --- indices of rows ---------------------------------------------------------------------------------------------- */
 
 /* Return the block's part of the column in the host's array, or NULL if the entries are not contiguous there. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
@@ -240,7 +239,7 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 
 /* --- paths and lists of keys -------------------------------------------------------------------------------------- */
 
-/* Return two arrays in one: the first entry and the length of each row's path, the nodes from the root to its node. */
+/* Return two arrays in one: first entry and length of each row's path (state ids from the root to its own). */
 static int32_t *path_array(const dev_block *b, int32_t path)
 {
     return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);

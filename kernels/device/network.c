@@ -1,7 +1,6 @@
-/* Networks: constants, matrices, tables and graphs, and the final check.
+/* Networks: constants, matrices, tables, graphs, and the final check.
  *
- * Invariant: after a failed call the network keeps that failure, and later calls do nothing and return negative
- * handles. */
+ * Invariant: a network keeps its first failure; later calls do nothing and return negative handles. */
 #include "backend.h"
 
 #include <stdarg.h>
@@ -61,7 +60,7 @@ int32_t dev_network_append(rill_network *network, void **array, size_t *count, s
     return (int32_t)*count;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening a network -------------------------------------------------------------------------------------------- */
 
 static void keep_name(char *to, const char *name)
 {
@@ -244,8 +243,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph with rows of the index space `parent`. *b serves checks outside operations; messages name `what`. Returns 0 if
- * the graph or the space does not exist. */
+/* Begin a part of a graph with rows of `parent`. *b serves checks outside operations. what: name in messages. Returns 0 if graph or space
+ * do not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {
@@ -334,7 +333,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- memory of tensors -------------------------------------------------------------------------------------------- */
 
-/* Find the buffer for a tensor: of those free when the tensor is first written, the one that must grow least. */
+/* Find a buffer that is free when the tensor is first written; of several, the one that must grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;
@@ -368,7 +367,7 @@ static void assign_buffers(rill_network *network, dev_graph *p)
     }
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------ */
+/* --- finishing a network ------------------------------------------------------------------------------------------ */
 
 /* Name an operation for profiles, for example "product 512 x 128": outputs x inputs. */
 static void name_op(const rill_network *network, dev_op *op)

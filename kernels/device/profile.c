@@ -1,12 +1,10 @@
-/* Profiles: calls, rows, seconds, flops and bytes of operations.
- *
- * Flops and bytes are minimums: operands count once per row, weights once per block. Each thread has counters of its
- * own. */
+/* Profiles: calls, rows, seconds, flops and bytes of operations. Minimums: operands count once per row, weights once per block. Each
+ * thread has its own counters. */
 #include <string.h>
 
 #include "backend.h"
 
-/* --- costs -------------------------------------------------------------------------------------------------------- */
+/* --- cost of an operation ----------------------------------------------------------------------------------------- */
 
 typedef struct cost {
     double rows, flops, bytes;
@@ -41,7 +39,7 @@ static cost count_product(dev_block *b, const dev_op *op)
     return all;
 }
 
-/* Return the cost of an attention. Keys and values are counted once for adjacent rows of a slot. */
+/* Return the cost of an attention. Keys and values are counted once for adjacent rows of an input. */
 static cost count_attend(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space],
@@ -84,7 +82,7 @@ static cost op_cost(dev_block *b, const dev_op *op)
                   (double)(rows * floats) * sizeof(float)};
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting operations ------------------------------------------------------------------------------------------ */
 
 static size_t first_counter(const rill_network *network, const dev_graph *graph)
 {
@@ -135,7 +133,7 @@ static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *
     return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
 }
 
-/* --- runners ------------------------------------------------------------------------------------------------------ */
+/* --- profiles of runners ------------------------------------------------------------------------------------------ */
 
 static rill_session *runner_session(const void *runner)
 {

@@ -1,7 +1,7 @@
-/* Views, and their resolution to operands of an operation.
+/* Views, resolved to operands of an operation.
  *
- * A view names a tensor, table or constant. The operand is a base address, a row stride, and an optional index: the operand's row for each
- * row of the operation. Index spaces form a tree, so the index follows the one path between two spaces. */
+ * A view names a tensor, table or constant. An operand has an address, a row stride, and an optional index: its row for each row of the
+ * operation. */
 #include "backend.h"
 
 /* --- making views ------------------------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ int dev_is_derived(const dev_graph *p, rill_index_space space, rill_index_space 
     return space == from;
 }
 
-/* Check that every row of `space` has exactly one row in `to`. This and the checks below return 0, or a negative number after a failure. */
+/* Check that every row of `space` has exactly one row in `to`. Returns 0, or a negative number after a failure. */
 static int check_derivation(const dev_builder *b, rill_index_space space, rill_index_space to, int use,
                             const char *what)
 {
@@ -131,7 +131,7 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
     return column == RILL_OWN ? own_index(b, space, what) : dev_column_index(b, space, column, what);
 }
 
-/* --- checks ------------------------------------------------------------------------------------------------------- */
+/* --- checking views ----------------------------------------------------------------------------------------------- */
 
 static int check_width(const dev_builder *b, const rill_view *view, size_t have, size_t width, const char *what)
 {

@@ -1,7 +1,6 @@
-/* best.c (ref): bias, log-softmax and top B of a row, in the plainest possible way.
+/* Reference: bias, log-softmax and top B of a row.
  *
- * Invariant: ids are offered in ascending order, so ties are broken by smaller id. The selection compares logp,
- * because different logits may round to one logp. */
+ * Ids are offered in ascending order, so ties go to the smaller one. Selection compares logp: different logits may round to one logp. */
 #include <assert.h>
 #include <math.h>
 
@@ -106,7 +105,7 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* Return the row's log(sum of exp x): -infinity if all x are, NaN if any x is NaN or +infinity; else 0 if raw. */
+/* Return the row's log(sum of exp x): -infinity if all x are, NaN if any x is NaN or +infinity; 0 if raw. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;

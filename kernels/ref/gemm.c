@@ -1,7 +1,6 @@
-/* gemm.c (ref): C = activation(bias + add + [A1 A2] W^T), an element at a time, for all weight types.
+/* Reference: C = activation(bias + add + [A1 A2] W^T), element by element, for all weight types.
  *
- * An element is one sum over the packed blocks, k ascending. Multiplication and addition round separately, so vectorised kernels differ in
- * the last bits; int8 sums are exact and do not. */
+ * Multiplication and addition round separately, k ascending: vector kernels (fma) differ in the last bits; exact int8 sums do not. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

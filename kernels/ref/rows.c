@@ -169,8 +169,8 @@ static inline float at_least(float x, float min)
     return x < min ? min : x;
 }
 
-/* Write the sum of a row's terms to `out`, which may be the memory of any term. If it is the fourth or a later one, each element is read
- * from all terms before it is written, which is slower. */
+/* Write the sum of a row's terms to `out`, which may alias a term; if it aliases the fourth or a later one, all terms are read per
+ * element. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {
     const float *a = term[0], *b = term[1], *c = term[2];
@@ -191,7 +191,7 @@ static void sum_row(float *out, const float *const *term, size_t terms, size_t w
         for (size_t j = 0; j < width; j++) out[j] = at_least(out[j] + term[t][j], t + 1 == terms ? min : -INFINITY);
 }
 
-/* For each row, sum the terms that are present, in order. */
+/* Sum the present terms of each row, in order. */
 static void sum_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_row_call *s = arg;

@@ -1,7 +1,7 @@
-/* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
+/* Multi-head attention: scores of the keys, softmax, weighted sum of the values.
  *
- * Up to QUERIES adjacent rows of one slot form a group, so that each key and value is loaded once for all. Invariant: a row's result
- * does not depend on its group: scores are VL partial sums added by one fixed tree, and context elements one FMA chain. */
+ * Up to QUERIES adjacent rows with the same keys form a group that loads each key and value once. Invariant: a row's result does not depend
+ * on its group: scores are VL partial sums added by one fixed tree, context elements one FMA chain. */
 #include <assert.h>
 #include <string.h>
 
@@ -62,8 +62,7 @@ RILL_INLINE void additive_step(vf acc[KEYS], const float *weights, const float *
     for (int t = 0; t < KEYS; t++) acc[t] = v_fma(w, v_tanh(v_add(v_load_n(key[t] + k, n), y)), acc[t]);
 }
 
-/* Compute the additive scores of up to KEYS keys from t on, for one query row. Independent sums hide the latency of
- * tanh. */
+/* Additive scores of up to KEYS keys from t on, for one query row. Independent sums hide the latency of tanh. */
 static void score_additive(const rill_attention *a, const group *g, size_t t, int q)
 {
     vf acc[KEYS];
@@ -173,13 +172,12 @@ static void run_group_of(const rill_attention *a, group *g, size_t n)
 
 /* ---- narrow heads ---------------------------------------------------------------------------------------- */
 
-/* Attention with heads of 32 or 64 columns, where sums over lanes would cost more than the products. The scores of
- * HEADS heads and QUAD keys form one vector: four lanes per head, one lane per key. A transposition makes the sums
- * over lanes.
+/* Attention for heads of 32 or 64 columns, where sums over lanes would cost more than the products. The scores of HEADS heads and QUAD
+ * keys form one vector, four lanes per head; a transposition sums over lanes.
  *
- * Invariant: a row's result is a function of its own operands. A score is VL partial sums, k ascending, added by
- * v_sum's tree. The sum of the softmax is four partial sums by key modulo 4, added as (0+2)+(1+3). A context element
- * is one FMA chain, t ascending. Lanes of different heads never meet, so a NaN stays in its head. */
+ * Invariant: a row's result depends on its own operands. A score is VL partial sums, k ascending, added by v_sum's tree; the softmax's sum
+ * is four partial sums by key modulo 4, added as (0+2)+(1+3); a context element is one FMA chain, t ascending. Lanes of different heads
+ * never meet, so a NaN stays in its head. */
 #define HEADS_LENGTH ((size_t)512) /* maximum keys of a slot that this method handles */
 #define QUAD ((size_t)4)           /* number of keys in a vector of scores */
 #define HEADS ((size_t)VL / 4)     /* number of heads in a vector of scores */
@@ -191,10 +189,9 @@ typedef struct head_group {
     const int32_t *path; /* key t and value t are row path[t] of their tables; NULL: row t */
     size_t length, ld_keys, ld_values;
     float *out;
-    /* [HEADS, QUAD] for each head, the factor that makes its exponentials probabilities */
+    /* [HEADS, QUAD] per head: factor from exponentials to probabilities */
     _Alignas(64) float scale[VL];
-    /* [length / QUAD rounded up, HEADS, QUAD] one value for each head and key: first its score, then the exponential, then the probability
-     * */
+    /* [length / QUAD rounded up, HEADS, QUAD] per head and key: score, then exponential, then probability */
     _Alignas(64) float p[HEADS_LENGTH / 4 * VL];
 } head_group;
 
@@ -222,8 +219,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores in g->p; with `more`, add them to the position bias there. Entries after the last key become
- * -infinity. Returns each head's maximum, broadcast over its four lanes. */
+/* Compute all scores in g->p; `more`: add them to the position bias there. Entries after the last key: -infinity. Returns each head's
+ * maximum, in its four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -246,8 +243,8 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
-/* Replace scores by exponentials. Returns 1 / sum of each head, broadcast over its four lanes. Scaling the context at the end hides the
- * latency of the division. */
+/* Replace scores by exponentials. Returns 1 / sum per head, in its four lanes; scaling the context at the end hides the division's
+ * latency. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

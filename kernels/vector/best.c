@@ -1,13 +1,10 @@
-/* best.c (vector): bias, log-softmax and the B best symbols of a row.
+/* Bias, log-softmax and the B best symbols of a row.
  *
- * A row is processed in pieces that stay in L1. Exponentials are summed against the running maximum of each lane. Lanes have disjoint
- * symbols, so the B-th largest lane maximum is a lower bound for the B-th best symbol. Only symbols that reach the bound become candidates.
- * A long row is reread only
- * where a span's maximum reaches the bound.
+ * A row is processed in pieces that stay in L1. Lanes have disjoint symbols, so the B-th largest lane maximum is a lower bound for the
+ * B-th best symbol. Only symbols that reach the bound become candidates.
  *
- * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the
- * id. The bound is compared as logp, since different x may round to equal logp. Candidates are collected in ascending
- * id, so a stable ranking breaks ties by smaller id. */
+ * Invariant: choice and order depend only on logp (x - log_norm, one rounding) and id, since different x may round to equal logp.
+ * Candidates are in ascending id, so ties go to the smaller one. */
 #include <assert.h>
 #include <float.h>
 
@@ -20,14 +17,15 @@
 #define WAYS 4 /* number of separate vectors of lane maxima: vector i of a piece belongs to way i % WAYS */
 
 typedef struct row {
-    const float *logits, *bias, *add; /* of one row: logits, and what is added to them; bias and add may be NULL */
-    const uint64_t *legal;            /* bit set of legal symbols; NULL: all symbols are legal */
-    size_t symbols, span;             /* number of symbols: of the row; of one span (a multiple of PIECE) */
+    /* logits of one row, and the bias and addend to add to them; these two may be NULL */
+    const float *logits, *bias, *add;
+    const uint64_t *legal; /* bit set of legal symbols; NULL: all symbols are legal */
+    size_t symbols, span;  /* number of symbols: of the row; of one span (a multiple of PIECE) */
     int normalise;
 } row;
 
 typedef struct scan {
-    vf lane_max, lane_sum; /* for each lane, over all symbols: maximum and sum of the online softmax */
+    vf lane_max, lane_sum; /* online softmax: maximum and sum of each lane */
     vf group[WAYS];        /* lane maxima over the legal symbols of each way */
     vm non_finite;         /* lanes that saw NaN or +infinity; used only without a normaliser */
     _Alignas(64) float x[PIECE];
@@ -142,8 +140,7 @@ RILL_INLINE void fetch_ahead(const row *r, size_t v)
     }
 }
 
-/* Add exp(x - max) of the n symbols in s->x to the lane sums. -FLT_MAX as maximum avoids -infinity - -infinity. The
- * NaN for +infinity is intended. */
+/* Add exp(x - max) of the n symbols in s->x to the lane sums. -FLT_MAX as maximum avoids -infinity - -infinity; +infinity gives NaN. */
 static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 {
     const vf max = v_max(top, s->lane_max), none = v_zero();
@@ -226,7 +223,7 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
     return n;
 }
 
-/* Return a value that at least b of count * VL values reach, and not many more; -infinity if none is within 2^20 of the maximum. */
+/* Return a value that at least b of count * VL values reach, and few more; -infinity if none is within 2^20 of the maximum. */
 static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
     vf top = minus_infinity();
@@ -253,8 +250,8 @@ static void drop_illegal(const row *r, scan *s)
         v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
-/* Return a value that at least b legal symbols of the row reach; -infinity if none is known. Maxima of groups are the cheapest bound,
- * but a loose one for large b. */
+/* Return a value that at least b legal symbols of the row reach; -infinity if unknown. Maxima of groups are a cheap bound, loose for large
+ * b. */
 static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
@@ -293,8 +290,7 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best, and raise *low to a better bound. Returns false if too many
- * candidates remain, which happens with ties. */
+/* Remove candidates that are not among the b best, and raise *low. Returns false if too many remain, as with ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -312,8 +308,8 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* Append the candidates of one piece, x[0..n). In a short piece every vector is packed, which is cheaper than mispredicted branches.
- * Returns false if the candidates do not fit. */
+/* Append the candidates of a piece, x[0..n). A short piece packs every vector: cheaper than mispredicted branches. Returns false if they
+ * do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -348,8 +344,8 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
 
-/* rank[i] = number of candidates before candidate i; ties rank by position. c->logp is readable up to a whole vector. Not inlined: the
- * compiler then keeps the ranks in memory. */
+/* rank[i] = number of candidates before candidate i; ties by position. c->logp is readable up to a whole vector. Not inlined, so that
+ * ranks stay in memory. */
 static __attribute__((noinline)) void rank_candidates(const candidates *c, int32_t *rank)
 {
     const int32_t n = (int32_t)c->count;
@@ -388,8 +384,8 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
 
-/* The B best keys (rill_best_key) of a row: all keys below `first`, and the best `ties` of the 1 << shift keys from
- * `first` on. */
+/* The B best keys (rill_best_key; a lower key is better) of a row: all keys below `first`, and the `ties` best of the keys in
+ * [first, first + (1 << shift)). */
 typedef struct key_cut {
     uint64_t first;
     int shift;

@@ -1,11 +1,9 @@
-/* gemm.c (vector): C = activation(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
+/* C = activation(bias + add + [A1 A2] W^T) with fp32 or bf16 weights; bf16 is widened on load.
  *
- * bf16 weights are widened to fp32 when they are loaded, so the result is that of fp32 weights rounded to bf16.
+ * Invariant: an element is a chain of fma(a_k, w_k, sum) from bias + add, k ascending, A1 before A2.
  *
- * Invariant: every element is a chain of fma(a_k, w_k, sum) that starts at bias + add, k ascending, A1 before A2.
- *
- * A tile with AVX-512 spans the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. A tile with AVX2
- * has 6 rows by 2 vectors, or more vectors if rows are few. NEON does as AVX2; its vectors are two registers each. */
+ * Tiles: with AVX-512 the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. With AVX2 6 rows by 2 vectors, or more
+ * vectors for few rows. NEON as AVX2, with two registers per vector. */
 #include "gemm.h"
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */

@@ -1,12 +1,8 @@
-/* gemm.h (vector): shared by the GEMMs of all weight types: tile shape, panels and strips, the right edge of C,
- * activations, and division among threads.
+/* Shared by the GEMMs of all weight types: tiles, the right edge of C, activations, threads.
  *
- * A tile is up to MR rows by nv vectors of columns of C, held in registers over all of K. A strip is nv vectors of a
- * panel (internal.h). Every layout has cache lines of 16 columns by 4 bytes, so a vector is at the same offset in all
- * of them.
+ * A tile is up to MR rows by nv vectors of columns of C, in registers over all of K. A strip is nv vectors of a panel (internal.h).
  *
- * Invariant: the tile shape decides which elements are computed together, never how an element is computed. So K is
- * never split, neither between threads nor between accumulators.
+ * Invariant: the tile shape decides which elements are computed together, not how: K is never split.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
 #pragma once
@@ -72,8 +68,8 @@ typedef struct quantised {
 
 /* ---- macros to write tiles ---- */
 
-/* Compilers keep only named variables in registers, not arrays. So macros repeat the tile's code for each sum c_ij. Conditions are
- * constants: code beyond mr and nv is eliminated. */
+/* Macros repeat the tile's code per sum c_ij, because compilers keep only named variables in registers. Conditions are constants: code
+ * beyond mr and nv is eliminated. */
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
@@ -127,7 +123,7 @@ typedef struct edge {
 
 static const float zero_row[WIDE];
 
-/* Rows [begin, begin + rows) of the GEMM g, in `groups` groups of rows. q: the same rows of A, quantised or rounded; NULL: neither. */
+/* Rows [begin, begin + rows) of a GEMM, in `groups` groups. q: these rows quantised or rounded; NULL: neither. */
 typedef struct division {
     const rill_gemm *g;
     const tile_set *tiles;
@@ -216,7 +212,7 @@ static void run_strip(row_group *group, const strip *s)
             t->add[j] = add ? add + s->first : zero_row;
         }
         run_tile(group->d->tiles, s, t, rows);
-        /* now, while the row that the tile wrote is still in L1 */
+        /* apply the activation now, while the row that the tile wrote is in L1 */
         for (size_t j = 0; activation != RILL_LINEAR && j < rows; j++)
             activate(activation, s->columns, t->c[j], t->c[j]);
     }
@@ -311,8 +307,8 @@ typedef struct quant_job {
     char *rows;
 } quant_job;
 
-/* Run a GEMM in chunks of rows of equal size, since each chunk reads all weights. quantise() first quantises or rounds the rows, in `ns`
- * nanoseconds each. */
+/* Run a GEMM in equal chunks of rows: each chunk reads all weights. quantise() first quantises or rounds the rows, in `ns` nanoseconds
+ * each. */
 static inline void run_quantised(quant_job *q, const tile_set *tiles, rill_range_fn quantise, double ns, double rate,
                                  rill_pool *pool)
 {

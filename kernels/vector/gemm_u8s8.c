@@ -1,15 +1,14 @@
-/* gemm_u8s8.c (vector): C = activation(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
+/* C = activation(bias + add + [A1 A2] W^T) with int8 weights; rows of A are quantised on the fly.
  *
- * Each row of [A1 A2] is quantised with one scale and multiplied as integers, and the sums are scaled. The header of
- * each instruction set defines
+ * Each row of [A1 A2] has one scale. Each instruction set's header defines
  *   element                type of a quantised value; store_elements(to, x) stores VL of them
  *   PER_VECTOR             number of registers that hold the sums of VL columns, 1 or 2
  *   isum                   a register of sums, of VL / PER_VECTOR columns; join(a, b) makes VL sums of two registers
  *   iweights, irow         a register of weights, four k of the columns of an isum; a register with four k of a row
  *   accumulate(s, row, w)  s plus the products of row and w, exactly
  *
- * Invariant: an element is start + float(sum) * (row scale * column scale), and the sum is exact. So without an
- * activation all instruction sets agree with plain C to the last bit. */
+ * Invariant: an element is start + float(sum) * (row scale * column scale), with an exact sum: before the activation, all instruction sets
+ * agree with plain C to the bit. */
 #include "gemm.h"
 
 /* ---- primitives ------------------------------------------------------------------------------------------ */
@@ -78,8 +77,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* C = start + float(sum) * (row scale * column scale). This separate loop keeps the sums in registers. Row fields are copied to locals,
- * because stores may alias them. */
+/* C = start + float(sum) * (row scale * column scale). A separate loop keeps sums in registers; row fields are copied, because stores may
+ * alias them. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
 {

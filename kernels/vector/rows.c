@@ -1,7 +1,6 @@
-/* rows.c (vector): row operations, and the table of operations that this instruction set overrides.
+/* Row operations, and which ones this instruction set overrides.
  *
- * Invariant: an element's result is a function of its own operands. A sum over a row has VL partial sums, added in
- * one tree, so the order of additions depends only on the width. */
+ * Invariant: a sum over a row has VL partial sums, added in one tree, so its order depends only on the width. */
 #include "vec.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* vec.h: the vector primitives that the kernels of vector/ are written in, and functions built from them.
+/* Vector primitives of the kernels in vector/, and functions built from them.
  *
  * Each file of vector/ is compiled once per instruction set, whose header in x86/ or arm/ defines
  *   VL lanes of a vector, RILL_FN(op) the name of op for this instruction set
@@ -17,11 +17,11 @@
  *   v_fold_sum(x), v_fold_max(x) fold the upper half of x onto the lower half until four lanes are left
  *   v4_sum(x), v4_max(x)         lanes (0+2)+(1+3), and the same for the maximum; v4_sum4(a, b, c, d) four such sums
  *
- * Invariant: no result depends on the lane that computes it. Tails use predicates and the same instructions as whole
- * vectors. Sums over lanes use one fixed tree (v_sum).
+ * Invariant: results do not depend on the lane. Tails use predicates and the same instructions. Sums over lanes use one fixed tree
+ * (v_sum).
  *
- * Methods: exp reduces to |r| <= ln2/2 and uses a polynomial of degree 6, fitted by a Remez exchange for exp and
- * expm1. tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds: docs/kernels.md. */
+ * exp reduces to |r| <= ln2/2, then a polynomial of degree 6, fitted by a Remez exchange for exp and expm1. tanh = expm1(2x) / (expm1(2x)
+ * + 2). Error bounds: docs/kernels.md. */
 #pragma once
 
 #include <math.h>
@@ -83,7 +83,7 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* Load the first n lanes at p, or all if n >= VL: on some processors a masked store of a whole vector is slower than a plain one. */
+/* Load the first n lanes at p, or all if n >= VL: a masked load of a whole vector may be slower than a plain one. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);
@@ -128,8 +128,8 @@ RILL_INLINE vf v_exp(vf x)
 
 /* Return sum + e^x for x <= 0, cheaper and less accurate than v_exp: 1.5e-7 relative near 0, 1e-7 |x| further out.
  *
- * With t = x log2 e, adding 1.5 * 2^23 + 127 leaves round(t) + 127, an exponent, in the low bits. A polynomial
- * 1 + f q(f) gives the fraction. e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
+ * With t = x log2 e, adding 1.5 * 2^23 + 127 leaves the exponent round(t) + 127 in the low bits; a polynomial 1 + f q(f) gives the
+ * fraction. e^x is exactly 1 at 0 and at least 2^-126. NaN stays NaN. */
 RILL_INLINE vf v_add_exp(vf sum, vf x)
 {
     const vf magic = v_set1(12583039.0f), t = v_max(v_set1(-126.0f), v_mul(x, v_set1(1.44269504f)));

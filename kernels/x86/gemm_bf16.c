@@ -1,11 +1,9 @@
-/* gemm_bf16.c (x86): C = activation(bias + add + [A1 A2] W^T) over bf16 weights, multiplied as bf16 by AVX512_BF16.
+/* C = activation(bias + add + [A1 A2] W^T) with bf16 weights, multiplied as bf16 (AVX512_BF16).
  *
- * Each row is rounded to bf16 into scratch, A1 and A2 side by side. vdpbf16ps then adds the products of a pair of k
- * to 16 sums at once. Its operands are a line of packed weights and a broadcast pair of the row.
+ * Each row is rounded to bf16 into scratch. vdpbf16ps adds the products of a pair of k to 16 sums.
  *
- * Invariant: every element is a chain of fused multiply-adds that starts at bias + add, the same in all tile shapes.
- * Pairs of k ascend, and in a pair the odd k comes first. Denormal factors and sums count as zero. A last odd k is
- * paired with zero. */
+ * Invariant: an element is a chain of fused multiply-adds from bias + add, whatever the tile. Pairs of k ascend, the odd k of a pair
+ * first. Denormals count as zero. A last odd k is paired with zero. */
 #include "../vector/gemm.h"
 
 #define RATE 200.0 /* rough speed in flops per ns, to estimate a call's time */

@@ -1,7 +1,7 @@
-/* int8.h: the int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI and in AVX2.
+/* int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI and AVX2.
  *
- * VNNI: rows are bytes offset by 128, since vpdpbusd needs one unsigned operand. AVX2: rows and weights have 16 bits,
- * and vpmaddwd adds pairs of products exactly; vpmaddubsw would saturate. */
+ * VNNI: rows are bytes offset by 128, since vpdpbusd needs an unsigned operand. AVX2: 16-bit rows and weights, since vpmaddwd is exact
+ * where vpmaddubsw saturates. */
 #pragma once
 
 typedef vi isum;
@@ -36,8 +36,7 @@ RILL_INLINE void store_elements(element *to, vi x)
 {
     _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(_mm512_add_epi32(x, _mm512_set1_epi32(128))));
 }
-/* Does the same as store_elements() for each of four vectors, with a third of the instructions: pack within 128-bit lanes, then permute
- * dwords. */
+/* store_elements() of four vectors with a third of the instructions: pack within 128-bit lanes, then permute dwords. */
 RILL_INLINE void store_four(element *to, vi a, vi b, vi c, vi d)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

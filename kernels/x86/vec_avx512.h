@@ -1,5 +1,4 @@
-/* vec_avx512.h: the primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). vec_avx2.h has the same for AVX2;
- * vec_words.h has those common to both. */
+/* Primitives of vector/vec.h in AVX-512 (F, BW, DQ, VL). For AVX2: vec_avx2.h; common ones: vec_words.h. */
 #pragma once
 
 #include <immintrin.h>
@@ -20,7 +19,7 @@
 #define RILL_FN(op) op##_avx512bf16
 #define RILL_SET RILL_ISA_AVX512_BF16
 #define RILL_SET_NAME "avx512bf16"
-/* only the bf16 GEMM is new */
+/* this instruction set adds only the bf16 GEMM */
 #define RILL_SET_BELOW(op) op##_avx512vnni
 #else
 #define RILL_FN(op) op##_avx512

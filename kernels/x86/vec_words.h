@@ -1,5 +1,4 @@
-/* vec_words.h: primitives that differ between x86 instruction sets only in the intrinsics' vector width. A set's
- * header includes this file after it has defined VL, vf, vi and
+/* Primitives that differ between x86 instruction sets only in vector width. Before including this file, define VL, vf, vi and
  *   RILL_MM(op)      the intrinsic of that name for this width
  *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512)
  *   RILL_MM_COMPARE  the intrinsic that compares floats and returns a vm, which has the operators & and | */

@@ -9,6 +9,6 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     program = os.path.join(os.path.dirname(__file__), "bin", "rill")
-    # `rill convert` calls python3: this one, which may have the NumPy that the converters need.
+    # `rill convert` calls python3. This interpreter comes first, because it may have the NumPy that converters need.
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
     os.execv(program, [program, *sys.argv[1:]])

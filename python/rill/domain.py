@@ -1,7 +1,7 @@
-"""Domains in Python: models that build outputs one action at a time, with arithmetic in NumPy, torch or plain Python.
+"""Domains in Python: your own models, with arithmetic in NumPy, torch or plain Python.
 
-A Domain has the methods of rill_domain (rill/domain.h). The engine owns the hypotheses and numbers their states ("nodes"); the domain owns
-the states, usually in arrays with a row for each node:
+A Domain has the methods of rill_domain (rill/domain.h). The engine owns the hypotheses and numbers their states ("nodes"). The domain
+stores the states, usually in arrays with a row per node:
 
     class Speller(rill.Domain):
         name, actions, end_action = "speller", 27, 0
@@ -13,7 +13,7 @@ the states, usually in arrays with a row for each node:
 
     model = rill.Model(domain=Speller())
 
-The rows of a call belong to any nodes of any inputs. A row's result may depend on that row alone.
+The rows (hypotheses) of a call belong to any inputs. A row's result may depend on that row alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions in Python that the engine calls: heuristics, scorers, schedulers and traces.
 
-librill calls one C function for each kind (binding.py), with a handle of a Hook, which knows its Python function and
-its run. An exception of a function ends the run, and the call that advanced the run raises it.
+librill calls one C function per kind (binding.py) with the handle of a Hook, which has the Python function and its run. An
+exception ends the run, and the call that advanced the run raises it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finds a model in the cache of the Hugging Face Hub, where other programs have left it. Nothing is downloaded.
 
-The cache has a folder models--OWNER--NAME for each repository. Its refs/REVISION has the commit of a branch or tag, and
-snapshots/COMMIT the files. The environment variables for the cache's place are those of the Hub's own client.
+The cache has a folder models--OWNER--NAME per repository: refs/REVISION has the commit of a branch or tag, snapshots/COMMIT the
+files. Environment variables are those of the Hub's own client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An open model in this process: contexts, workers, and search configurations for engines.
 
-A rill context belongs to one thread at a time, so every use of the model's context holds `lock`. Each run has a
-separate context (rill_context_create_worker) with the model's tables. Only its creation needs the lock.
+A context belongs to one thread at a time, so every use of the model's context holds `lock`. Each run has its own context
+(rill_context_create_worker), created under the lock.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from .context import make_context
 class Calls:
     """Counts running C calls of each thread, for an orderly interpreter exit. `with calls:` surrounds each long call.
 
-    At exit, daemon threads may still run. Finalizers then free nothing, because a thread may still use the memory; the
-    process returns it anyway. The next call of a daemon thread raises SystemExit, which ends the thread without a
-    message. The interpreter waits for running calls, SECONDS at most.
+    At exit, daemon threads may still use memory, so finalizers free nothing. A daemon thread's next call raises SystemExit, which
+    ends the thread without a message. The interpreter waits up to SECONDS for running calls.
     """
 
     SECONDS = 5.0

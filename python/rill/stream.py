@@ -1,8 +1,7 @@
 """Streams: inputs in, results out, in order and in bounded memory.
 
-A stream owns an engine and its context. It advances when the caller asks for a result: on the caller's thread, one
-timestep at a time, each without Python's lock. Signals are handled between timesteps, and functions in Python run on
-the caller's thread. With several workers a WorkersRun (workers.py) advances on its own threads.
+A stream owns an engine and its context. It advances on the caller's thread when the caller asks for a result: one timestep at a
+time, without Python's lock. Signals are handled between timesteps. With several workers, see WorkersRun (workers.py).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Engine:
         self.opened = opened
         self.hooks = hooks.Hooks()
         closer = Closer()
-        # The steps hold `opened`, so that a model closes after its last stream, in whatever order the two are collected.
+        # The finalizer holds `opened`, so that the model closes after its last stream, in whatever order they are collected.
         closer.add(_let_go, opened, self.hooks)
         self.close = finalizer(self, _close_in, opened.process, closer)
         with opened.lock:

@@ -1,7 +1,7 @@
 """Options by name: the engine's own tables, and keyword arguments on their way to the engine.
 
-This module lists no option. A keyword argument is a name or an alias in rill_setting_table(), rill_chain_table(),
-rill_output_table() or a domain's tables, with "_" for "-". An unknown one is refused with the nearest known name.
+A keyword argument is a name or alias in rill_setting_table(), rill_chain_table(), rill_output_table() or a domain's tables, with
+"_" for "-". An unknown one is refused with the nearest known name.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from . import errors, kinds
 from ._native import ffi, lib
 from .context import make_context
 
-#: A keyword argument's value: a text, number, switch or path; for heuristics, scorers and schedulers also a function, or a list of all
-#: these; None: not set.
+#: A keyword argument's value: text, number, bool or path; for heuristics, scorers and schedulers also a function, or a list; None:
+#: not set.
 Value = Any
 
 _CHAIN_IDS = {
@@ -239,8 +239,7 @@ def as_list(value: Value) -> list[Any]:
     return list(value)
 
 
-#: Called with the name of a chain option (heuristics, scorers, scheduler) and an object in Python; returns the name under which it
-#: registered the object.
+#: Registers a Python object for an option (heuristics, scorers, scheduler). Returns the registered name.
 Register = Callable[[str, Any], str]
 
 

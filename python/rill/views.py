@@ -1,12 +1,10 @@
 """The arguments of functions and domains in Python: members of C structs, with arrays as NumPy arrays.
 
-A heuristic, scorer, scheduler or domain in Python gets objects whose attributes are the members of a C struct
-(rill/heuristic.h, rill/scorer.h, rill/scheduler.h, rill/domain.h). Numbers are int or float; arrays are Views, NumPy
-arrays that copy the engine's.
+Attributes are the members of a C struct (rill/heuristic.h, rill/scorer.h, rill/scheduler.h, rill/domain.h). Numbers are int or
+float; arrays are Views: NumPy arrays that copy the engine's.
 
-When the function returns, rill reads back the arrays that it may write. Any later use of a View raises StaleViewError,
-because its numbers have lost their meaning. np.array(view) makes a copy to keep. Copies by np.asarray(view) or
-memoryview(view) stay valid too, but nothing written to them reaches the engine.
+When the function returns, rill reads back the arrays that it may write. Any later use of a View raises StaleViewError; np.array(view)
+makes a copy to keep. np.asarray(view) and memoryview(view) copy too: writing to them does not reach the engine.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ class View(np.ndarray[Any, Any]):
     _loan: Loan | None
 
     def __array_finalize__(self, parent: Any) -> None:
-        # Arrays that share memory share the loan. Results of arithmetic own their memory; __array_ufunc__ makes them plain arrays.
+        # Slices of a borrowed array expire with it. Results of arithmetic own their memory and become plain arrays (__array_ufunc__).
         self._loan = object.__getattribute__(parent, "__dict__").get("_loan") if isinstance(parent, View) else None
 
     def __getattribute__(self, name: str) -> Any:

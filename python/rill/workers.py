@@ -1,7 +1,7 @@
 """Runs with several workers (rill/workers.h): engines on their own threads, with one queue of inputs and one of results.
 
-A thread of this class reads requests from one queue and writes results to another. The stream fills the first and empties the second, on
-the thread that asks for results. The user's iterables are thus advanced on that thread alone.
+A thread of this class reads requests from one queue and writes results to another. The user's iterables advance only on the thread
+that asks for results.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class WorkersRun:
         """Wait for a result. Raises what ended the run, once all its results are taken."""
         with self._desk.change:
             calls.check()
-            # The interpreter's end begins with waiting for threads of pools, which is what asynchronous streams advance in.
+            # Asynchronous streams advance in pool threads; the exiting interpreter waits for these first.
             pooled = threading.current_thread().name.startswith("rill_")
             while not self._desk.change.wait_for(lambda: self._desk.results or self._desk.done, 0.2 if pooled else None):
                 if not threading.main_thread().is_alive():

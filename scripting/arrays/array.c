@@ -1,8 +1,7 @@
-/* Lua's array type: creating, checking, indexing, printing. Operations on whole arrays are in array_arith.c and array_segments.c.
+/* Lua's array type: creating, checking, indexing, printing. Operations on arrays are in array_arith.c and array_segments.c.
  *
- * Also finds masks that a script makes and never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error.
- * array_check() marks a mask as used. A source line is reported only if some of its masks stayed unused in every call. Plain masks are not
- * watched, since a later call may use them. */
+ * Also finds masks that a script never uses, for `rill check`: in Lua `a and b` of two masks is b, without an error. A line is reported if
+ * some of its masks stayed unused in every call. */
 #include "arrays.h"
 
 #include <inttypes.h>
@@ -13,7 +12,7 @@ const char *const array_type_names[] = {"float64", "float32", "int32", "int64", 
 const char *const array_level_names[] = {"values", "items", "cells"};
 const uint8_t array_sizes[] = {sizeof(double), sizeof(float), sizeof(int32_t), sizeof(int64_t), sizeof(uint8_t)};
 
-/* --- making and checking ------------------------------------------------------------------------------------------ */
+/* --- creating and checking arrays --------------------------------------------------------------------------------- */
 
 array *array_test(lua_State *L, const rill_script *s, int index)
 {
@@ -71,7 +70,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
     return lua_newuserdatauv(L, bytes, 0);
 }
 
-/* --- elements ----------------------------------------------------------------------------------------------------- */
+/* --- reading and writing elements --------------------------------------------------------------------------------- */
 
 /* Instructions charged to the script's limit when an element is copied between a Lua table and an array. */
 enum { ELEMENT_WORK = 2 };
@@ -136,7 +135,7 @@ void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n
                type == ARRAY_U8 ? "an element of a mask must be 0, 1 or a boolean" : "a width must be 0 or more");
 }
 
-/* Return the value at stack index 3, which is to be assigned to an element. Raises unless it is an integer in [min, max]. */
+/* Return the value at stack index 3, to be assigned to an element. Raises unless an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
     lua_Integer x;
@@ -250,7 +249,7 @@ static int to_table(lua_State *L)
     return 1;
 }
 
-/* --- making arrays from Lua --------------------------------------------------------------------------------------- */
+/* --- arrays created by Lua ---------------------------------------------------------------------------------------- */
 
 static void fill_from_table(lua_State *L, const array *a)
 {
@@ -343,7 +342,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
     return a->data;
 }
 
-/* --- unused masks -------------------------------------------------------------------------------------------------- */
+/* --- warning of unused masks --------------------------------------------------------------------------------------- */
 
 enum { MAX_MASK_PLACES = 64, PLACE_TEXT = LUA_IDSIZE + 16 };
 
@@ -391,8 +390,7 @@ static void use_mask(const rill_script *s, array *mask)
     if (p->call_unused > 0) p->call_unused--; /* 0: a call within this one has failed, after which nothing is counted */
 }
 
-/* Count the used and unused masks of each script line when the outermost engine call ends. counts: 0 if the call failed, which discards
- * them. */
+/* Count the used and unused masks of each line when the outermost engine call ends. counts: 0 if the call failed. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     for (place *p = s->watch->place; p < s->watch->place + s->watch->n; p++) {
@@ -426,7 +424,7 @@ const char *rill_script_unused_mask(const rill_script *script, size_t i)
     return NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the library ------------------------------------------------------------------------------------------- */
 
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number)
 {

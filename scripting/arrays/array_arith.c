@@ -1,7 +1,6 @@
-/* Operations on elements.
+/* Elementwise operations on arrays, computed in blocks of doubles.
  *
- * Operands of any type are read as blocks of doubles, and results written from blocks of doubles. Operations with one to three operands are
- * rows of one table; one loop over blocks runs them. min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's. */
+ * min, max and clamp ignore NaN, like C's fmin() and fmax(). // and % are Lua's. */
 #include <math.h>
 #include <string.h>
 
@@ -42,8 +41,7 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Prepare an operand for an operation over n elements of `level`. An item's element is repeated for all cells of the item. Raises if the
- * length does not fit. */
+/* Prepare an operand for n elements of `level`; an item's element is repeated for its cells. Raises if the length does not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -63,7 +61,7 @@ shape operand_join(lua_State *L, operand *in, int count)
     return out;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading operands as doubles ---------------------------------------------------------------------------------- */
 
 void array_widen(const array *a, int32_t from, int32_t n, double *out)
 {
@@ -82,8 +80,7 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Repeat each item's element for all its cells. Most segments are short, so ARRAY_PAD copies are written at once; the next segment
- * overwrites the excess. */
+/* Repeat each item's element for its cells. ARRAY_PAD copies are written at once; the next segment overwrites the excess. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -104,8 +101,7 @@ static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_
     o->segment = j;
 }
 
-/* Return elements [from, from + n) as doubles, n <= ARRAY_BLOCK, in `buffer` or in the array itself. Blocks are read in order, with one
- * buffer. */
+/* Return elements [from, from + n) as doubles, n <= ARRAY_BLOCK, in `buffer` or in the array. Blocks are read in order, with one buffer. */
 static const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
                                    double buffer[ARRAY_BLOCK + ARRAY_PAD])
 {
@@ -142,7 +138,7 @@ const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, in
     return x;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing results ---------------------------------------------------------------------------------------------- */
 
 static int32_t floor_to_i32(double x)
 {
@@ -199,8 +195,7 @@ static void assign_same(const array *to, const array *from)
     for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 
-/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises as script_array_store() does. With `marks`, all values are
- * checked before any is assigned. */
+/* Assign the operand, broadcast, to `to`. Raises as script_array_store(). With `marks`, all values are checked before any is assigned. */
 static void assign(lua_State *L, const rill_script *s, const array *to, operand *from, const char *marks)
 {
     double buffer[ARRAY_BLOCK + ARRAY_PAD];
@@ -254,8 +249,8 @@ static int set_all(lua_State *L)
 
 /* --- operations ---------------------------------------------------------------------------------------------------- */
 
-/* The operations, as entries X(OPERATION, name, place, operands, booleans, mask, value). booleans 1: true and false are valid operands.
- * mask 1: the result is a mask, whose elements are computed as the doubles 0 and 1. value: element i of the result. */
+/* Operations: X(OPERATION, name, place, operands, booleans, mask, value). booleans 1: true and false are valid operands; mask 1: the
+ * result is a mask; value: element i of the result. */
 #define OPERATIONS(X)                                                                   \
     X(ADD, "__add", METAMETHOD, 2, 0, 0, x[i] + y[i])                                   \
     X(SUB, "__sub", METAMETHOD, 2, 0, 0, x[i] - y[i])                                   \
@@ -305,7 +300,7 @@ static const struct {
 #undef ENTRY
 };
 
-/* --- one block ---------------------------------------------------------------------------------------------------- */
+/* --- computing one block ------------------------------------------------------------------------------------------ */
 
 /* x % y as in Lua: the result has the sign of the divisor. */
 static double modulo(double x, double y)
@@ -355,7 +350,7 @@ static void compute(operation op, const double *x, const double *y, const double
 
 enum { BYTES_PER_UNIT = 4 }; /* this many elements of a mask are charged as one instruction to the script's limit */
 
-/* --- all blocks --------------------------------------------------------------------------------------------------- */
+/* --- computing all blocks ----------------------------------------------------------------------------------------- */
 
 /* The three operands' elements as doubles. A number fills its buffer once, for the first block. */
 typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
@@ -442,7 +437,7 @@ static int apply(lua_State *L)
     return 1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the library ------------------------------------------------------------------------------------------- */
 
 void script_open_array_arithmetic(lua_State *L)
 {

@@ -1,9 +1,8 @@
-/* Operations within segments: reductions, cumulative sums, ranks. An array of cells has one segment per item; any other array is one
- * segment.
+/* Reductions, cumulative sums and ranks within segments. An array of cells (candidates or rows) has one segment per item; other arrays are
+ * one segment.
  *
- * A reduction yields one value per segment. Sums run from left to right, so a segment's result does not depend on its neighbours.
- * Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0, logsumexp -inf.
- * max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last; sorted input costs little more than reading it. */
+ * A reduction yields one value per segment; sums run from left to right. Empty segments: sum 0, max -inf, min inf, mean, first and last
+ * NaN, argmax 0, logsumexp -inf. max, min, argmax and argmin ignore NaN. Sorting is stable, with NaN last, and fast for sorted input. */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +79,7 @@ static double min_of(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = max_of(x, n), total = 0;
-    /* the segment is empty, has only -infinity, or has an infinite element: the result is this maximum, or NaN if an element is NaN */
+    /* empty, only -infinity, or an infinite element: the result is this maximum, or NaN if an element is NaN */
     if (isinf(max)) {
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
@@ -170,7 +169,7 @@ static int apply_reduction(lua_State *L)
     return 1;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- sorting ------------------------------------------------------------------------------------------------------ */
 
 static int is_before(const double *x, int32_t a, int32_t b)
 {
@@ -265,7 +264,7 @@ static int apply_walk(lua_State *L)
     return 1;
 }
 
-/* --- positions ---------------------------------------------------------------------------------------------------- */
+/* --- ranks and positions ------------------------------------------------------------------------------------------ */
 
 /* Scratch arrays for sort_descending(), large enough for the longest segment: on the C stack if they fit, else in a userdata. */
 typedef struct sorter {
@@ -326,10 +325,10 @@ static int rank(lua_State *L)
     return 1;
 }
 
-/* --- equal keys --------------------------------------------------------------------------------------------------- */
+/* --- counting equal keys ------------------------------------------------------------------------------------------ */
 
-/* Return the keys as integers in [0, *size), or NULL if one is no integer or their range is too large. Their memory is the operand's,
- * `local`, or a userdata that is pushed. */
+/* Return the keys as integers in [0, *size); NULL: one is no integer, or the range is too large. Memory: the operand's, `local`, or a
+ * pushed userdata. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {
@@ -408,7 +407,7 @@ static int count_by(lua_State *L)
     return 1;
 }
 
-/* --- order across segments ---------------------------------------------------------------------------------------- */
+/* --- sorting across segments -------------------------------------------------------------------------------------- */
 
 /* a:order(how): positions of the elements, counted from 1, in the order of their values. */
 static int order(lua_State *L)
@@ -428,7 +427,7 @@ static int order(lua_State *L)
     return 1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the library ------------------------------------------------------------------------------------------- */
 
 void script_open_array_segments(lua_State *L)
 {

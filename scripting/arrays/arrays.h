@@ -1,8 +1,7 @@
-/* arrays.h: arrays over engine memory or owned by the script, and views, which give scripts access to engine structs during one call.
+/* Arrays over engine memory or owned by the script, and views: access to engine structs during one call.
  *
- * An array is a userdata: the struct `array`, followed by its elements unless they are in engine memory. Operations work on blocks of
- * doubles, which the compiler can vectorise. So int64 values beyond 2^53 are rounded in arithmetic, but exact when read singly, copied
- * or assigned to int64.
+ * An array is a userdata: the struct `array`, then its elements unless in engine memory. Operations compute with doubles: int64 values
+ * beyond 2^53 are rounded.
  *
  * C functions get arrays only through array_check() or operand_read(), which refuse arrays of another engine call. */
 #pragma once
@@ -24,28 +23,27 @@ typedef enum array_writing {
     ARRAY_MARKS,
 } array_writing;
 
-/* Push an array whose elements are in engine memory; valid until script_end(). An engine call must be in progress. n must be the call's
- * number of items or cells, unless the array is plain. data[0] belongs to the first item. */
+/* Push an array over engine memory, valid until script_end(). n: the call's number of items or cells, except for plain arrays. data[0]:
+ * the first item's. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 
-/* Push an array of zeros that the script owns. Returns its n elements, which live as long as the array. An array of items or cells is
- * valid only during the engine call. */
+/* Push an array of zeros owned by the script. Returns its n elements. An array of items or cells is valid only during the engine call. */
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level);
 
 /* Return 1 if the value at `index` is an array, even one of another call. Raises nothing. */
 int script_array_is(lua_State *L, int index);
 
-/* Return the *n elements of the array at `index`. Raises if its type differs, it is not valid now or, with `writable`, is read-only. */
+/* Return the *n elements of the array at `index`. Raises if the type differs, or it is not valid now, or read-only with `writable`. */
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
-/* Assign the value at `index` to data[0, n). A number is repeated for all elements, an array of items for all cells of each item. Integers
- * are rounded down and clamped to the type's range; masks get 0 or 1. NaN in an integer raises.
- *   marks: NULL, or the name of a field of marks (ARRAY_U8: 0 or 1) or widths (other types: >= 0), where other values raise. */
+/* Assign the value at `index` to data[0, n). A number is repeated, an array of items broadcast to cells. Integers are rounded down and
+ * clamped; masks get 0 or 1. NaN in an integer raises.
+ *   marks: NULL, or the name of a field of marks (ARRAY_U8: 0 or 1) or widths (>= 0), for which other values raise */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level,
                         const char *marks);
 
-/* --- arrays whose elements C reads ------------------------------------------------------------------------------------ */
+/* --- arrays ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct array {
     void *data;
@@ -120,12 +118,11 @@ void script_view_open(lua_State *L, const script_view_class *kind);
 /* Push a view of an engine struct; it belongs to the engine call in progress. */
 void script_view_push(lua_State *L, const script_view_class *kind, void *data, const void *call);
 
-/* For methods: return the view at stack index 1. Raises if it is not a view of this class, or if its call has
- * returned. */
+/* For methods: return the view at stack index 1. Raises if it has another class, or its call has returned. */
 const script_view *script_view_self(lua_State *L);
-/* For methods: return the member `number` of the method's script_view_method. */
+/* For methods: return the method's number (script_view_method). */
 int script_view_number(lua_State *L);
-/* For methods: return p for the item whose number is at stack index 2; its cells are [p[0], p[1]). Raises if the number is out of range. */
+/* For methods: return p for the item number at stack index 2; its cells are [p[0], p[1]). Raises if out of range. */
 const int32_t *script_view_cells(lua_State *L);
 /* Implements the method view:range(item), which returns the numbers of the item's first and last candidate or row. */
 int script_view_range(lua_State *L);
@@ -133,13 +130,12 @@ int script_view_range(lua_State *L);
 /* For other functions: return the view of class `kind` at `index`. Raises if it is no such view, or its call has returned. */
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
-/* Advance the struct's pointers to one item. item: its number, for arrays of items; cell: number of its first cell, for arrays of cells. */
+/* Advance the struct's pointers to one item. item: index in arrays of items; cell: of its first cell in arrays of cells. */
 void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
 
-/* Functions that add the parts of this module to a script's state. The table `rill` is on top of the Lua stack. Call script_open_arrays()
- * first. */
+/* Add this module's parts to a script's state. The table `rill` is on top of the stack. Call script_open_arrays() first. */
 void script_open_arrays(lua_State *L);           /* adds rill.array, rill.zeros and access to elements */
 void script_open_array_arithmetic(lua_State *L); /* adds operators, rill.where, rill.max ... */
 void script_open_array_segments(lua_State *L);   /* adds reductions, ranks and cumulative sums */
@@ -159,13 +155,13 @@ void *array_scratch(lua_State *L, size_t count, size_t size);
 
 /* Raise if scripts may only read the array. */
 void array_check_writable(lua_State *L, const array *a);
-/* Raise if the array has one element per item or per candidate (row) and its length is not that of the engine call in progress. */
+/* Raise if an array of items or cells does not have the length of the engine call in progress. */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level);
 /* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
-/* Add `fn` under `name` to the metatable of arrays, to their methods, or to the table `rill` on top of the stack. number: upvalue 1, for
- * a C function with several names. */
+/* Add `fn` to arrays' metatable or methods, or to the table `rill` on top of the stack. number: upvalue 1, for C functions with several
+ * names. */
 typedef enum array_place {
     ARRAY_METAMETHOD,
     ARRAY_METHOD,
@@ -173,7 +169,7 @@ typedef enum array_place {
 } array_place; /* a + b, a:sum(), rill.max(a, b) */
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number);
 
-/* In a watched script (rill_script_watch()), record that the running C function made the mask. */
+/* Record that the running C function made a mask, in a watched script (rill_script_watch()). */
 void script_watch_mask(lua_State *L, const rill_script *s, array *mask);
 
 /* --- array_arith.c: elements as blocks of doubles ------------------------------------------------------------------- */
@@ -184,7 +180,7 @@ enum {
     ARRAY_PAD = 4, /* the memory of so many elements after the end of a block may be overwritten */
 };
 
-/* One argument of an operation over n elements. */
+/* An argument of an array operation over n elements. */
 typedef struct operand {
     const array *a; /* the array; NULL: the argument is the number in `number` */
     double number;
@@ -193,14 +189,13 @@ typedef struct operand {
     int32_t segment; /* if `spread` is 1: number of the segment that contains the first element of the next block */
 } operand;
 
-/* Level and length of an operation's result: those of the operand of the highest level, cells before items before plain. n is -1 if no
- * operand is an array. */
+/* Level and length of an operation's result: the highest of its operands' (cells, items, plain). n -1: no operand is an array. */
 typedef struct shape {
     int32_t n;
     array_level level;
 } shape;
 
-/* Read the argument at `index`. Raises unless it is a number, an array that is valid now, or a boolean if `booleans` is 1. */
+/* Read the argument at `index`: a number, an array valid now, or, with `booleans`, a boolean; else raises. */
 operand operand_read(lua_State *L, const rill_script *s, int index, int booleans);
 
 /* Return the level and length of the result of an operation on these operands. Raises if the operands do not fit each other. */
@@ -209,7 +204,7 @@ shape operand_join(lua_State *L, operand *in, int count);
 /* Write elements [from, from + n) of the array to out[0, n) as doubles. */
 void array_widen(const array *a, int32_t from, int32_t n, double *out);
 
-/* Write x[0, n) to elements [from, from + n). Integers are rounded down and clamped to the type's range; masks get x != 0. */
+/* Write x[0, n) to elements [from, from + n). Integers are rounded down and clamped; masks get x != 0. */
 void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x);
 
 /* Return an operand repeated to n elements, as doubles. They are in the array itself, in `local`, or in memory that is pushed. */

@@ -1,7 +1,7 @@
 /* Views: userdata that give scripts access to engine structs during one call (arrays.h).
  *
- * The registry has each class's metatable under the class's address. Upvalues of a view's functions: 1 the class; 2 the method's number
- * or, for __index and __newindex, a table from names to fields (their index) and methods. */
+ * The registry has each class's metatable under the class's address. Upvalues of a view's functions: 1 the class; 2 a method's number, or
+ * the table of fields and methods. */
 #include <string.h>
 
 #include "arrays.h"
@@ -64,7 +64,7 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data, c
     lua_setmetatable(L, -2);
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a view --------------------------------------------------------------------------------------------- */
 
 static void *field_data(const script_view_field *f, const script_view *view)
 {

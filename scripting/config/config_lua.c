@@ -1,7 +1,8 @@
-/* Runs read.lua and sweep.lua, and implements the C functions that they call.
+/* Runs read.lua and sweep.lua, with the C functions that they call.
  *
- * They get the table `own` and copies of Lua's libraries from before the script ran; scripts can reach neither. Functions in `own` raise
- * only for lack of memory and exhausted limits: a position in this code would mean nothing to users. */
+ * These use the table `own` and copies of Lua's libraries, which scripts cannot reach. Functions in `own` raise only for exhausted memory
+ * or
+ * limits: positions in this code would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,14 +22,6 @@ static const struct {
 };
 
 /* --- settings and options ------------------------------------------------------------------------------------------- */
-
-/* own.aliases(name): the setting's other names, separated by spaces. */
-static int own_aliases(lua_State *L)
-{
-    lua_pushstring(L, rill_option_find(rill_setting_table(), lua_tostring(L, 1))->aliases);
-    if (lua_isnil(L, -1)) lua_pushliteral(L, "");
-    return 1;
-}
 
 static rill_value value_at(lua_State *L, int index)
 {
@@ -50,8 +43,7 @@ static rill_value value_at(lua_State *L, int index)
     }
 }
 
-/* own.value(name, value): return the option's value as text, or nil and a message that omits the name. Options of domains are checked
- * later, by rill_option_source_set(). */
+/* own.value(name, value): return the value as text, or nil and a message without the name. Domains' options are checked later. */
 static int own_value(lua_State *L)
 {
     char buffer[RILL_OPTION_MAX];
@@ -93,13 +85,6 @@ static int own_domains(lua_State *L)
     return 1;
 }
 
-/* own.settings(): return the names of all settings, in the order of rill_setting_table(). */
-static int own_settings(lua_State *L)
-{
-    script_push_settings(L);
-    return 1;
-}
-
 /* --- parameters of grids ------------------------------------------------------------------------------------------ */
 
 static const rill_script_parameter PARAMETERS[] = {
@@ -124,7 +109,7 @@ static int own_parameters(lua_State *L)
     return 2;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of options and plugins --------------------------------------------------------------------------------- */
 
 /* own.nearest(kind, word): return the name in rill.names[kind] that is most similar to `word`; nil if none is similar. */
 static int own_nearest(lua_State *L)
@@ -213,43 +198,27 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-void script_open_config_lua(lua_State *L)
+void script_open_config_lua(lua_State *L, const luaL_Reg *more)
 {
-    static const luaL_Reg functions[] = {{"value", own_value},
-                                         {"is_options_key", own_is_options_key},
-                                         {"settings", own_settings},
-                                         {"aliases", own_aliases},
-                                         {"nearest", own_nearest},
-                                         {"gone", own_gone},
-                                         {"is_heuristic", own_is_heuristic},
-                                         {"who", own_who},
-                                         {"domains", own_domains},
-                                         {"parameters", own_parameters},
-                                         {NULL, NULL}};
-    char spelt[SCRIPT_NAME_MAX];
+    static const luaL_Reg functions[] = {
+        {"value", own_value},     {"is_options_key", own_is_options_key}, {"nearest", own_nearest},
+        {"gone", own_gone},       {"is_heuristic", own_is_heuristic},     {"who", own_who},
+        {"domains", own_domains}, {"parameters", own_parameters},         {NULL, NULL}};
     lua_pushglobaltable(L);
     script_push_copy(L, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
     lua_pop(L, 1);
     luaL_newlib(L, functions);
+    luaL_setfuncs(L, more, 0);
     lua_pushstring(L, script_from_lua(L)->path);
     lua_setfield(L, -2, "path");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
     for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
-        script_name_add(L, "options", script_lua_name(s->name, spelt));
     lua_pushcfunction(L, make_sweep);
     lua_setfield(L, -2, "sweep");
 }
 
-void script_config_lua_add(lua_State *L, const luaL_Reg *functions)
-{
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
-    luaL_setfuncs(L, functions, 0);
-    lua_pop(L, 1);
-}
-
-/* --- calling ------------------------------------------------------------------------------------------------------ */
+/* --- calling config.lua ------------------------------------------------------------------------------------------- */
 
 /* Push the table `own`. At its first use the Lua code is run, which adds its functions to `own`. */
 static void push_own(lua_State *L)
@@ -290,7 +259,7 @@ rill_status script_internal_call(lua_State *L, const char *name, int arguments, 
     return status;
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- error messages ----------------------------------------------------------------------------------------------- */
 
 enum { SOURCE_MAX = 1 << 20 };
 

@@ -1,10 +1,10 @@
 -- Checks the table that a script returned and converts it to flat lists, which run_config.c stores in a C struct.
--- Keys are visited in the order of own.keys() and own.settings(), because Lua's own order changes from run to run. Errors are raised as
+-- Keys are visited in the order of own.keys() and own.rows(), because Lua's own order changes from run to run. Errors are raised as
 -- {key, why}; config_lua.c adds the position.
 -- A script cannot affect how its table is read. Globals are copies made before the script ran, and tables are read only through next,
 -- rawget and rawlen.
 local own = ...
-local find, format, gsub, gmatch, match, sub = string.find, string.format, string.gsub, string.gmatch, string.match, string.sub
+local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 
 local MOST_ENTRIES <const>, MOST_MODELS <const>, MOST_THREADS <const> = 32, 17, 1024
 local BUDGET <const> = "max-batch-hypotheses" -- which may be a function
@@ -12,8 +12,8 @@ local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- Raises an error at the configuration key `key`, or with `key` false in a call by the script. Zero bytes would end
--- the message.
+-- Raises an error at the configuration key `key`; `key` false: in a call by the script. Zero bytes, which would end the message, are
+-- replaced.
 local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
@@ -49,8 +49,7 @@ local function digits_of(number)
   return format("%.17g", number)
 end
 
--- Returns a string, number or boolean as users write it on a command line: 10.0 is "10". Returns nil for other
--- values.
+-- Returns a string, number or boolean as on a command line: 10.0 is "10". Returns nil for other values.
 local function text_of(value)
   if value == true then return "true" elseif value == false then return "false" end
   if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
@@ -69,7 +68,7 @@ local function text(value, key)
 end
 
 -- Paths are relative to the script's directory. If own.path has no directory, the path gets the prefix `plain`.
-local function path(value, key, _, plain)
+local function path(value, key, _, _, plain)
   text(value, key)
   if value == "-" or find(value, "^/") then return value end
   return (match(own.path, "^.*/") or plain or "") .. value
@@ -165,16 +164,16 @@ end
 
 -- --- keys ----------------------------------------------------------------------------------------------------------------
 
--- Functions that read a value, by the names that own.keys() uses. `out` receives additional results.
-local READ = { text = text, path = path, flag = flag, threads = threads, form = form }
-READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
-READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
+-- Functions that read a value, by the names that own.keys() and own.rows() use. `out` receives additional results.
+local READ = { text = text, path = path, flag = flag, threads = threads, form = form, value = value_of }
+READ.heuristic = chain("heuristic", "a list such as { {\"absolute\", 10} }")
+READ.scorer = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
 
 function READ.scheduler(value, key)
   return { entry(value, key, "scheduler") }
 end
 
-function READ.domain(value, key, out)
+function READ.domain(value, key, _, out)
   if type(value) == "string" then return text(value, key) end
   local name, arguments = entry(value, key, "domain")
   if arguments ~= "" then out.domain_args = arguments end
@@ -183,10 +182,10 @@ end
 
 -- Without a slash, the loader would search the file along its path; "./" prevents that.
 function READ.plugins(value, key)
-  return list_of(value, key, "a list of files", function(element, place) return path(element, place, nil, "./") end)
+  return list_of(value, key, "a list of files", function(element, place) return path(element, place, nil, nil, "./") end)
 end
 
-function READ.model(value, key, out)
+function READ.model(value, key, _, out)
   if type(value) == "string" then return path(value, key) end
   local models = list_of(value, key, "a path, or a list of them for an ensemble,", path)
   if #models < 1 or #models > MOST_MODELS then fail(key, "1 to %d models were expected", MOST_MODELS) end
@@ -206,62 +205,36 @@ end
 
 -- --- keys and options ----------------------------------------------------------------------------------------------------
 
-local KEYS, SETTINGS, key_called, setting_called, domains_known = {}, {}, {}, {}, -1
-local ROWS, row_called = {}, {} -- options of outputs and domains, which the key "options" may hold besides settings
+-- Keys of a configuration, each followed by the name of its function in READ; "": an option, which may also be in `options`.
+local KEYS <const> = own.keys()
+local key_reader = {}
+for i = 1, #KEYS, 2 do key_reader[KEYS[i]] = KEYS[i + 1] end
 
--- Keys of lists in "options", and the key beside "options" that means the same.
-local CHAINS <const> = { heuristic = "heuristics", scorer = "scorers" }
+-- Options that are lists of entries, and the key for the same list.
+local CHAINS <const> = { heuristic = "heuristics", scorer = "scorers", scheduler = "scheduler" }
+
+-- All options, as own.rows() describes them, and the option with each name and alias.
+local ROWS, row_called, domains_known = {}, {}, -1
+
+-- Adds the options of domains that plugins registered since the last call. Domains may share an option.
+local function learn_rows()
+  if own.domains() == domains_known then return end
+  ROWS, row_called, domains_known = {}, {}, own.domains()
+  for _, row in ipairs(own.rows()) do
+    local known = row_called[row.spelt] or row
+    if known == row then append(ROWS, row) end
+    append(row.spellings, CHAINS[row.name])
+    for _, spelling in ipairs(row.spellings) do
+      row_called[spelling] = row_called[spelling] or known
+      if known ~= row then append(known.spellings, spelling) end
+    end
+  end
+end
+learn_rows()
 
 local function setting_of(name)
-  return setting_called[gsub(name, "%-", "_")]
-end
-
--- Returns a function that reads an option of outputs or of a domain and appends it to out.domain_options.
-local function option(name, read)
-  return function(value, key, out)
-    local said
-    if read then said = read(value, key) else said = value_of(value, key, name) end
-    if said then append(out.domain_options, name, said) end
-  end
-end
-
--- Adds the options of domains that plugins registered since the last call. Two domains may share an option.
-local function learn_keys()
-  if own.domains() == domains_known then return end
-  local keys = own.keys()
-  KEYS, key_called, domains_known = {}, {}, -1
-  for i = 1, #keys, 3 do
-    local name, read, of = keys[i], READ[keys[i + 1]], keys[i + 2]
-    local known = key_called[name]
-    if known and not known.of then
-      fail("", "domain \"%s\": its option \"%s\" has the name of a configuration key: it needs another name", of, name)
-    end
-    if not known then
-      key_called[name] = { name = name, read = of and option(name, read) or read, of = of }
-      append(KEYS, key_called[name])
-    end
-  end
-  local rows = own.option_rows()
-  ROWS, row_called = {}, {}
-  for i = 1, #rows, 3 do
-    local name = rows[i]
-    if not row_called[name] and not setting_called[name] then
-      row_called[name] = { name = name, read = option(name, READ[rows[i + 1]]) }
-      append(ROWS, row_called[name])
-    end
-  end
-  domains_known = own.domains()
-end
-
-for i, name in ipairs(own.settings()) do
-  local spelt = gsub(name, "%-", "_") -- the name as a Lua identifier
-  local setting = { name = name, spelt = spelt, spellings = {} }
-  SETTINGS[i] = setting
-  for word in gmatch(name .. " " .. own.aliases(name), "%S+") do
-    local lua_word = gsub(word, "%-", "_")
-    setting_called[lua_word] = setting
-    append(setting.spellings, lua_word, word ~= lua_word and word or nil)
-  end
+  local row = row_called[name]
+  return row and row.kind == "setting" and row or nil
 end
 
 -- Short words that users may write, too different from rill's names for the nearest-name search.
@@ -277,31 +250,41 @@ local function unknown_in(t, key, known)
   return first
 end
 
+-- Options of outputs and domains may be at the top level, and those that own.keys() names.
+local function is_key(name)
+  local row = row_called[name]
+  return key_reader[name] or row and (row.kind == "output" or row.kind == "domain" or key_reader[row.spelt] == "")
+end
+
 local function check_keys(config)
-  local name = unknown_in(config, "", function(name)
-    local setting = setting_of(name)
-    return key_called[name] or setting and key_called[setting.spelt]
-  end)
+  for _, row in ipairs(ROWS) do
+    for _, name in ipairs(row.kind == "domain" and row.spellings or {}) do
+      if key_reader[name] then
+        fail("", "domain \"%s\": its option \"%s\" has the name of a configuration key: it needs another name", row.domain, name)
+      end
+    end
+  end
+  local name = unknown_in(config, "", is_key)
   if not name then return end
   if own.is_options_key(name) then fail(name, "unknown key; the options are in \"options\": options = { ... }") end
   if own.gone(name) then fail(name, "unknown key: %s", own.gone(name)) end
-  if row_called[gsub(name, "%-", "_")] and not CHAINS[name] then
-    fail(name, "unknown key; it is one of \"options\": options = { %s = ... }", name)
-  end
   local word = OTHER_WORDS[name]
-  local near, setting = word or own.nearest("config", name), word and setting_called[word] and word or name
-  if setting_of(setting) then fail(name, "unknown key; it is one of \"options\": options = { %s = ... }", setting) end
+  local option = row_called[name] and name or row_called[word] and word
+  if option and not CHAINS[option] then fail(name, "unknown key; it is one of \"options\": options = { %s = ... }", option) end
+  local near = word or own.nearest("config", name)
   if near then fail(name, "unknown key; did you mean \"%s\"?", near) end
   fail(name, "unknown key; docs/scripting.md lists them all")
 end
 
--- --- settings ------------------------------------------------------------------------------------------------------------
+-- --- options -------------------------------------------------------------------------------------------------------------
 
-local function unknown_setting(name)
+local function check_options(options)
+  local name = unknown_in(options, "options", function(name) return name == "cube_key" or row_called[name] end)
+  if not name then return end
   local key, near = "options." .. name, OTHER_WORDS[name] or own.nearest("options", name)
   if own.gone(name) then fail(key, "unknown key: %s", own.gone(name)) end
   if name == "delta" then name = "absolute" end -- the setting is the argument of this heuristic
-  if key_called[name] then fail(key, "unknown key; write \"%s\" beside \"options\", not inside it", name) end
+  if key_reader[name] then fail(key, "unknown key; write \"%s\" beside \"options\", not inside it", name) end
   if own.is_heuristic(name) then
     fail(key, "unknown key; write a heuristic in the list of heuristics: heuristics = { {\"%s\", ...} }", name)
   end
@@ -309,23 +292,16 @@ local function unknown_setting(name)
   fail(key, "unknown key; the keys of \"options\" are the settings of `rill decode --help`")
 end
 
-local function check_options(options)
-  local unknown = unknown_in(options, "options", function(name)
-    return name == "cube_key" or setting_of(name) or row_called[gsub(name, "%-", "_")] or name == "heuristics" or name == "scorers"
-  end)
-  if unknown then unknown_setting(unknown) end
-end
-
 -- Checks a setting's value and returns it as text. `place`: its index in a list of values, or nil.
 local function setting_value(value, key, setting, place)
   return value_of(value, place_of(key, place), setting.name)
 end
 
--- Returns the setting's value in a table, and the name that has it; nil if none does. Two names of one setting with different values are an
+-- Returns the option's value in a table, and the name that has it; nil if none does. Two names of one option with different values are an
 -- error.
-local function value_in(t, setting, place)
+local function value_in(t, row, place)
   local value, name
-  for _, spelling in ipairs(setting.spellings) do
+  for _, spelling in ipairs(row.spellings) do
     local other = rawget(t, spelling)
     if other ~= nil and value ~= nil and other ~= value then
       fail(place .. spelling, "%s is the same option, with another value", name)
@@ -335,58 +311,39 @@ local function value_in(t, setting, place)
   return value, name
 end
 
-local function read_setting(value, key, setting, out)
-  if setting.name == BUDGET and type(value) == "function" then
+-- Reads the option that is called `name` at `place`: "options.", where a list may be a single entry, or "".
+local function read_option(row, value, place, name, out)
+  local list, is_setting = CHAINS[row.name], row.kind == "setting"
+  if row.name == BUDGET and type(value) == "function" then
     out.budget = value
-  else
-    append(out.settings, setting.name, setting_value(value, key, setting))
+    return
+  end
+  if list and list ~= "scheduler" and place ~= "" and (type(value) ~= "table" or name == row.name and
+    type(rawget(value, 1)) == "string" and type(rawget(value, 2)) == "number") then value = { value } end
+  local said = READ[list and row.name or row.read](value, place .. name, row.name, out)
+  if list then
+    out[list] = said
+  elseif said then
+    append(is_setting and out.settings or out.domain_options, is_setting and row.name or name, said)
   end
 end
 
--- Reads heuristics, scorers or the scheduler in `options`: a list, as it may also stand beside `options`, or one
--- entry.
-local function read_chain(value, key, name, config, out)
-  local beside = CHAINS[name] or name
-  if rawget(config, beside) ~= nil or out[beside] then fail(key, "%s is also set beside \"options\"", beside) end
-  if beside ~= "scheduler" and (type(value) ~= "table" or name ~= beside and type(rawget(value, 1)) == "string" and
-    type(rawget(value, 2)) == "number") then value = { value } end
-  out[beside] = READ[beside](value, key, out)
-end
-
--- Reads the options that are not settings: those of outputs and domains, heuristics, scorers and the scheduler.
-local function read_rows(options, config, out)
-  for _, name in ipairs({ "heuristics", "heuristic", "scorers", "scorer", "scheduler" }) do
-    local value = rawget(options, name)
-    if value ~= nil then read_chain(value, "options." .. name, name, config, out) end
-  end
-  for _, row in ipairs(ROWS) do
-    local dashed = gsub(row.name, "_", "-")
-    for _, name in ipairs(dashed ~= row.name and { row.name, dashed } or { row.name }) do
-      local value = rawget(options, name)
-      if value ~= nil and not CHAINS[name] and name ~= "scheduler" then row.read(value, "options." .. name, out) end
-    end
-  end
-end
-
--- Reads the settings. They are in `options`; a few may also be at the top level.
-local function read_settings(config, out)
+-- Reads the options. They are in `options`; some may also be at the top level.
+local function read_options(config, out)
   local options = rawget(config, "options")
-  if options ~= nil and type(options) ~= "table" then expected("options", "a table of options", options) end
-  out.cube_key = options and rawget(options, "cube_key")
+  if options == nil then options = {} end
+  if type(options) ~= "table" then expected("options", "a table of options", options) end
+  out.cube_key = rawget(options, "cube_key")
   if out.cube_key ~= nil and type(out.cube_key) ~= "function" then
     expected("options.cube_key", "a function", out.cube_key)
   end
-  check_options(options or {})
-  read_rows(options or {}, config, out)
-  for _, setting in ipairs(SETTINGS) do
-    local beside, beside_name
-    if key_called[setting.spelt] then beside, beside_name = value_in(config, setting, "") end
-    if beside ~= nil then read_setting(beside, beside_name, setting, out) end
-    local value, name = value_in(options or {}, setting, "options.")
-    if value ~= nil then
-      if beside ~= nil then fail("options." .. name, "%s is also set beside \"options\"", beside_name) end
-      read_setting(value, "options." .. name, setting, out)
-    end
+  check_options(options)
+  for _, row in ipairs(ROWS) do
+    local beside, key = value_in(config, row, "")
+    local value, name = value_in(options, row, "options.")
+    if value ~= nil and beside ~= nil then fail("options." .. name, "%s is also set beside \"options\"", key) end
+    if beside ~= nil then read_option(row, beside, "", key, out) end
+    if value ~= nil then read_option(row, value, "options.", name, out) end
   end
 end
 
@@ -399,17 +356,13 @@ function own.read(config, point, names)
   if config == nil then fail("", "the script returns nothing; %s", ending) end
   if type(config) ~= "table" then fail("", "the script returns %s, not a table; %s", what(config), ending) end
   local out = { settings = {}, domain_options = {}, point = {} }
-  learn_keys()
+  learn_rows()
   check_keys(config)
-  for _, key in ipairs(KEYS) do
-    local value = rawget(config, key.name)
-    if key.read and value ~= nil then
-      local said = key.read(value, key.name, out)
-      -- key.read has appended an option's value to out.domain_options. It is not stored in `out`, whose lists may have the same name.
-      if not key.of then out[key.name] = said end
-    end
+  for i = 1, #KEYS, 2 do
+    local value, read = rawget(config, KEYS[i]), READ[KEYS[i + 1]]
+    if read and value ~= nil then out[KEYS[i]] = read(value, KEYS[i], nil, out) end
   end
-  read_settings(config, out)
+  read_options(config, out)
   for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end
   return out
 end
@@ -431,8 +384,7 @@ own.setting_of, own.setting_value = setting_of, setting_value
 local BLOCKS = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["end"] = -1, ["until"] = -1 }
 local BRACES = { ["{"] = 1, ["}"] = -1 }
 
--- Returns the contents of the long bracket [[...]] that begins at a position, and the position after it; nil if none
--- begins there.
+-- Returns the contents of the long bracket [[...]] at a position, and the position after it; nil: there is none.
 local function long_text(text, at)
   local level = match(text, "^%[(=*)%[", at)
   if not level then return nil end
@@ -508,8 +460,7 @@ local function is_assigned(s)
   return is_sign(ahead, "=")
 end
 
--- Advances to the next assignment to `name`, at this depth of braces if a depth is given. Returns false if there is
--- none.
+-- Advances to the next assignment to `name`, at this depth of braces if given. Returns false if there is none.
 local function find_key(s, name, depth)
   while step(s) and (not depth or s.braces >= depth) do
     local here = not depth or s.braces == depth and s.blocks == 0
@@ -518,8 +469,7 @@ local function find_key(s, name, depth)
   return false
 end
 
--- Advances into the braces of the current key's value: {...}, rill.sweep{...}, rill.sweep({...}). Returns false if
--- the value has none.
+-- Advances into the braces of the current key's value: {...} or rill.sweep{...}. Returns false if it has none.
 local function enter(s)
   step(s) -- the "="
   repeat step(s) until s.kind ~= "word" and not is_sign(s, ".") and not is_sign(s, "(")

@@ -1,6 +1,5 @@
-/* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make.
- *
- * A configuration is a userdata, kept by the registry until the caller frees it. It keeps the Lua lists with its strings alive. */
+/* Stores a run's configuration in a C struct, from the lists that read.lua and sweep.lua make. The struct keeps the lists alive, because
+ * their strings are not copied. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,13 +14,12 @@ typedef struct config_owner {
     int reference;
 } config_owner;
 
-/* --- storing ------------------------------------------------------------------------------------------------------ */
+/* --- storing fields ----------------------------------------------------------------------------------------------- */
 
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
     const char *name; /* the key in the configuration, and in the table that own.read() returns */
-    /* function in read.lua that reads the value; "" for a setting or `options`, which are read separately; NULL: not a key of
-     * configurations */
+    /* function in read.lua that reads the value; "" for an option, as in `options`; NULL: not a key of configurations */
     const char *read;
     field_type type;
     /* byte offsets in rill_script_config. offset: of the value or the list; count: of the list's length */
@@ -49,10 +47,12 @@ static const field FIELDS[] = {
     {"n_best", "", NOTHING, 0, 0},
     {"distinct", "", NOTHING, 0, 0},
     {"unordered", "", NOTHING, 0, 0},
-    {"options", "", NOTHING, 0, 0},
-    {"heuristics", "heuristics", CHAIN, CONFIG_OFFSET(heuristics.entry), CONFIG_OFFSET(heuristics.n)},
-    {"scorers", "scorers", CHAIN, CONFIG_OFFSET(scorers.entry), CONFIG_OFFSET(scorers.n)},
-    {"scheduler", "scheduler", CHAIN, CONFIG_OFFSET(scheduler.entry), CONFIG_OFFSET(scheduler.n)},
+    {"lmbr", "", NOTHING, 0, 0},
+    {"lmbr_self", "", NOTHING, 0, 0},
+    {"options", "options", NOTHING, 0, 0},
+    {"heuristics", "", CHAIN, CONFIG_OFFSET(heuristics.entry), CONFIG_OFFSET(heuristics.n)},
+    {"scorers", "", CHAIN, CONFIG_OFFSET(scorers.entry), CONFIG_OFFSET(scorers.n)},
+    {"scheduler", "", CHAIN, CONFIG_OFFSET(scheduler.entry), CONFIG_OFFSET(scheduler.n)},
     {"sweep", "sweep", SWEEP, CONFIG_OFFSET(sweep), CONFIG_OFFSET(n_sweep)},
     {"tune", "tune", NUMBER, CONFIG_OFFSET(has_tune), 0},
     {"also", NULL, LIST, CONFIG_OFFSET(ensemble), CONFIG_OFFSET(n_ensemble)},
@@ -64,7 +64,7 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
               "pairs are lists of texts");
 
-/* Convert the list on top of the stack to an array of its strings. The Lua list keeps the strings and the array alive. */
+/* Convert the list on top of the stack to an array of its strings, both kept alive by the list. */
 static const char **read_texts(lua_State *L)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -78,7 +78,7 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* Convert the list of sweep parameters on top of the stack, each a list of name and values. *points: the number of grid points. */
+/* Convert the list of sweep parameters on top of the stack, each a list of name and values. *points: number of grid points. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -113,88 +113,91 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
     if (f->type == CHAIN) ((rill_script_chain *)target)->is_set = 1;
 }
 
-/* --- keys ---------------------------------------------------------------------------------------------------------- */
+/* --- keys of a run file -------------------------------------------------------------------------------------------- */
 
-/* Append a key's name, reader (a function in read.lua) and owner to the list on top of the stack. `option_owner` NULL: the key is no
- * option. */
-static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
+static void append_text(lua_State *L, const char *text)
 {
-    const char *const texts[] = {name, read, option_owner};
-    for (int i = 0; i < 3; i++) {
-        if (texts[i] != NULL)
-            lua_pushstring(L, texts[i]);
-        else
-            lua_pushboolean(L, 0);
-        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    lua_pushstring(L, text);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+/* own.keys(): return a list of all keys, each followed by the function of read.lua that reads it. */
+static int own_keys(lua_State *L)
+{
+    lua_newtable(L);
+    for (int i = 0; FIELDS[i].read != NULL; i++) {
+        append_text(L, FIELDS[i].name);
+        append_text(L, FIELDS[i].read);
     }
+    return 1;
 }
 
 /* Return the name of the function in read.lua that reads the option's value. */
 static const char *option_reader(const rill_option *row)
 {
-    switch (row->type) {
-    case RILL_OPTION_PATH: return "path";
-    case RILL_OPTION_TEXT: return row->argument[0] == '[' ? "form" : "value";
-    default: return "value";
-    }
+    if (row->type == RILL_OPTION_PATH) return "path";
+    return row->type == RILL_OPTION_TEXT && row->argument[0] == '[' ? "form" : "value";
 }
 
-/* Append options to the list of keys, with their names and aliases spelt as Lua identifiers. */
-static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
+/* Append options to the list on top of the stack, each a table: its name, the same as a Lua identifier, its function in read.lua, kind,
+ * domain, and all of its names in both spellings. */
+static void append_rows(lua_State *L, const rill_option *row, const char *kind, const char *domain)
 {
     char spelt[SCRIPT_NAME_MAX], alias[RILL_OPTION_MAX];
     const char *name;
-    for (; row != NULL && row->name != NULL; row++)
-        for (int i = 0; (name = rill_option_name(row, i, alias)) != NULL; i++)
-            add_key(L, script_lua_name(name, spelt), option_reader(row), option_owner);
+    for (; row != NULL && row->name != NULL; row++) {
+        const char *const fields[][2] = {{"name", row->name},
+                                         {"spelt", script_lua_name(row->name, spelt)},
+                                         {"read", option_reader(row)},
+                                         {"kind", kind},
+                                         {"domain", domain}};
+        lua_newtable(L);
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            lua_pushstring(L, fields[i][1]);
+            lua_setfield(L, -2, fields[i][0]);
+        }
+        lua_newtable(L);
+        for (int i = 0; (name = rill_option_name(row, i, alias)) != NULL; i++) {
+            append_text(L, script_lua_name(name, spelt));
+            if (strcmp(spelt, name) != 0) append_text(L, name);
+        }
+        lua_setfield(L, -2, "spellings");
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
 }
 
-static void add_other_options(lua_State *L)
+/* own.rows(): return a list of all options, settings first. */
+static int own_rows(lua_State *L)
 {
     const rill_domain *d;
-    add_options(L, rill_output_table(), "outputs");
+    lua_newtable(L);
+    append_rows(L, rill_setting_table(), "setting", NULL);
+    append_rows(L, rill_chain_table(), "chain", NULL);
+    append_rows(L, rill_output_table(), "output", NULL);
     for (size_t i = 0; (d = rill_domain_at(script_from_lua(L)->ctx, i)) != NULL; i++)
-        add_options(L, d->options, d->name);
-}
-
-/* own.option_rows(): return a list in the form of own.keys(), with the options that are valid in "options" but are not settings. */
-static int own_option_rows(lua_State *L)
-{
-    lua_newtable(L);
-    add_options(L, rill_chain_table(), "the chain");
-    add_other_options(L);
+        append_rows(L, d->options, "domain", d->name);
     return 1;
 }
 
-/* own.keys(): return a list of three values per configuration key, see add_key(); an owner NULL becomes false. */
-static int own_keys(lua_State *L)
-{
-    lua_newtable(L);
-    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, NULL);
-    add_key(L, "lmbr", "path", "the chain");
-    add_key(L, "lmbr_self", "value", "the chain");
-    add_other_options(L);
-    return 1;
-}
-
-static int is_alias(lua_State *L, const char *key)
+static void add_names(lua_State *L, const char *kind, const rill_option *row)
 {
     char spelt[SCRIPT_NAME_MAX];
-    const rill_option *row = rill_option_row(script_from_lua(L)->ctx, key);
-    return row != NULL && strcmp(script_lua_name(row->name, spelt), key) != 0;
+    for (; row != NULL && row->name != NULL; row++) script_name_add(L, kind, script_lua_name(row->name, spelt));
 }
 
 void script_open_config(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"keys", own_keys}, {"option_rows", own_option_rows}, {NULL, NULL}};
-    script_config_lua_add(L, functions);
-    own_keys(L);
-    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
-        if (!is_alias(L, lua_tostring(L, -1))) script_name_add(L, "config", lua_tostring(L, -1));
-    lua_pop(L, 2);
+    static const luaL_Reg functions[] = {{"keys", own_keys}, {"rows", own_rows}, {NULL, NULL}};
+    const rill_domain *d;
+    script_open_config_lua(L, functions);
+    for (int i = 0; FIELDS[i].read != NULL; i++) script_name_add(L, "config", FIELDS[i].name);
+    add_names(L, "options", rill_setting_table());
+    add_names(L, "config", rill_output_table());
+    for (size_t i = 0; (d = rill_domain_at(script_from_lua(L)->ctx, i)) != NULL; i++)
+        add_names(L, "config", d->options);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading a configuration -------------------------------------------------------------------------------------- */
 
 /* Read a configuration with own.READER and the topmost `arguments` values. *out is unchanged after a failure. Raises Lua errors. */
 static rill_status create_config(lua_State *L, const char *reader, int arguments, rill_script_config **out)
@@ -228,9 +231,9 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-/* Make the configuration of one sweep point. On the stack are the four arguments of own.apply(): the table, the point, an edit function or
- * nil, the order of the parameters or nil.
- *   *out: replaced, and the old configuration freed; unchanged after a failure. Raises Lua errors. */
+/* Make the configuration of one sweep point from own.apply()'s arguments on the stack: table, point, edit function or nil, order of
+ * parameters or nil.
+ *   *out: replaced, the old one freed; unchanged after a failure. Raises. */
 static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
@@ -249,7 +252,7 @@ static rill_status take_point(lua_State *L, rill_script_config **out)
     return create_config(L, "read", 3, out);
 }
 
-/* --- results of the script ---------------------------------------------------------------------------------------- */
+/* --- results returned by the script ------------------------------------------------------------------------------- */
 
 /* Push the value that the script returned; nil if it returned no value. */
 static void push_result(lua_State *L)
@@ -307,7 +310,7 @@ rill_status rill_script_config_plugins(rill_script *script, rill_script_config *
     return read_result(script, (config_reading){.reader = "read_plugins"}, out);
 }
 
-/* --- searches ------------------------------------------------------------------------------------------------------ */
+/* --- tuning functions ---------------------------------------------------------------------------------------------- */
 
 /* A search over configurations that a script defines: tune = function(try) ... end. */
 typedef struct script_tuning {
@@ -323,8 +326,7 @@ typedef struct script_tuning {
 /* registry key (by address) of the userdata `lua_handle`, which must outlive the search */
 static const char tuning_key = 0;
 
-/* Push the measures of a tried configuration. Contradictory settings get the worst possible values, so that a search avoids them. A NaN
- * is omitted. */
+/* Push a configuration's measures, without NaN. Contradictory settings get the worst values, so that a search avoids them. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
@@ -355,8 +357,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. A script may keep `try` after
- * the search, so the userdata that points to the search is then cleared. */
+/* try(point [, function(config, point)]): decode with a point's configuration, and return the measures. Fails after the search: the
+ * userdata is cleared then. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
@@ -410,8 +412,7 @@ rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, vo
 
 /* --- locating errors ----------------------------------------------------------------------------------------------- */
 
-/* Plugins' names and arguments are checked only when an engine is created. If that fails, each entry is tried alone, to find the line
- * for the message. */
+/* Plugins' names and arguments are checked when an engine is created. If that fails, each entry is tried alone, to find its line. */
 
 /* Return 1 if the plugin of this entry exists and accepts its arguments, else 0. */
 #define RETURN_WORKS(type, find)                                              \

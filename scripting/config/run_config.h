@@ -4,18 +4,16 @@
 #include "rill/script_config.h"
 #include "tables/tables.h"
 
-/* Add rill.sweep to the table `rill`, and store copies of Lua's library tables for the Lua code of this folder. Call it before
- * script_open_config(). */
-void script_open_config_lua(lua_State *L);
-void script_open_config(lua_State *L); /* defined in run_config.c: adds its functions to the table `own` */
+void script_open_config(lua_State *L);
 
-/* --- config_lua.c ------------------------------------------------------------------------------------------------- */
+/* --- defined in config_lua.c -------------------------------------------------------------------------------------- */
 
-/* Add C functions to the table `own`, through which the Lua code of this folder calls C. */
-void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
+/* Add rill.sweep to the table `rill`, and store copies of Lua's library tables for the Lua code of this folder, with the table `own` of
+ * the C functions that it calls, `more` included. */
+void script_open_config_lua(lua_State *L, const luaL_Reg *more);
 
-/* Call own.NAME with the topmost `arguments` values. A mistake in the configuration is recorded in the context; then nothing is pushed
- * and RILL_ERR_OPTION returned. Any other error raises. */
+/* Call own.NAME with the topmost `arguments` values. A mistake in the configuration is recorded, and RILL_ERR_OPTION returned without
+ * results. Other errors raise. */
 rill_status script_internal_call(lua_State *L, const char *name, int arguments, int results);
 
 /* Return the source line that sets a key ("options.k", "heuristics[2]") of the returned table, else its nearest enclosing key; 0 if

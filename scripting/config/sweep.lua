@@ -8,8 +8,7 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 
 -- --- names ---------------------------------------------------------------------------------------------------------------
 
--- PARAMETERS: parameters that are arguments of a heuristic -> the heuristic. SHORT: short names of settings -> the
--- setting.
+-- PARAMETERS: for a parameter that is a heuristic's argument, the heuristic. SHORT: for a short name, the setting.
 local PARAMETERS <const>, SHORT <const> = own.parameters()
 
 -- Returns the setting that a parameter sets, or nil.
@@ -25,8 +24,7 @@ local function check_name(name, call)
     "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)
 end
 
--- Returns true for values that a parameter may have. Strings with zero bytes are not valid, since they become C
--- strings.
+-- Returns true for values that a parameter may have. Strings become C strings, so zero bytes are invalid.
 local function is_scalar(value)
   local is = type(value)
   return is == "number" or is == "string" and text_of(value) or is == "boolean"
@@ -81,8 +79,7 @@ local function refuse() error("the fields of a sweep cannot be accessed", 2) end
 own.GRIDS = setmetatable({}, { __mode = "k" }) -- maps the objects that scripts get to their grids; weak keys
 local OBJECT <const> = { __metatable = "a sweep", __index = refuse, __newindex = refuse }
 
--- rill.sweep: checks a grid and returns its object. The list form keeps its order: { {"delta", {...}}, {"M", {...}}
--- }.
+-- rill.sweep: checks a grid and returns its object. A list keeps its order: { {"delta", {...}}, {"M", {...}} }.
 function own.sweep(said, edit)
   local grid, points = { names = {}, values = {}, edit = edit }, 1
   for i = 1, rawlen(said) do
@@ -122,8 +119,7 @@ end
 
 -- --- points --------------------------------------------------------------------------------------------------------------
 
--- Returns the sweep's point at an index, its edit function, and the order of its names. The last parameter varies
--- fastest.
+-- Returns a point of the sweep, its edit function, and the order of its names. The last parameter varies fastest.
 function own.point(config, index)
   local grid = type(config) == "table" and own.GRIDS[rawget(config, "sweep")] or fail(false, "the script has no sweep")
   local point = {}

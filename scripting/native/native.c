@@ -7,7 +7,7 @@
  *   rill.ffi.array(type, values)         an array of a type that rill.array does not make
  *   rill.ffi.callback(signature, f)      a Lua function for C to call
  *
- * The sandbox cannot limit native code, so only trusted scripts get rill.ffi. */
+ * Only trusted scripts get rill.ffi: the sandbox cannot limit native code. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,8 +19,7 @@
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
 
-/* Push and return the path of a library's file. A relative name is searched in the script's directory, then, without a slash, by the
- * system. */
+/* Push and return a library's path. Relative names are searched in the script's directory, then, without a slash, by the system. */
 static const char *find_library(lua_State *L, const char *name)
 {
     const char *script = script_from_lua(L)->path, *slash = strrchr(script, '/');
@@ -78,7 +77,7 @@ static int library_name(lua_State *L)
     return 1;
 }
 
-/* --- binding ------------------------------------------------------------------------------------------------------ */
+/* --- binding C functions ------------------------------------------------------------------------------------------ */
 
 /* Parse the signature string at `index`. Raises with the column of a mistake. */
 static void read_signature(lua_State *L, int index, signature *out)
@@ -142,7 +141,7 @@ static int function_name(lua_State *L)
     return 1;
 }
 
-/* --- calling ------------------------------------------------------------------------------------------------------ */
+/* --- calling C functions ------------------------------------------------------------------------------------------ */
 
 void native_count_object(lua_State *L, int *n, const char *what)
 {
@@ -219,10 +218,9 @@ static int fix_arguments(lua_State *L)
 
 /* --- callbacks ----------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. C may keep the pointer, so callbacks
- * are freed only after the script's Lua state is closed.
- * A Lua error cannot cross native stack frames: it is recorded in script_native, and all callbacks return 0 until script_late_take(). C
- * passes arrays without a length, so scripts get arrays of one element, valid until the callback returns. */
+/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer (libffi closure), freed after the Lua state is closed.
+ * A Lua error cannot cross native frames: it is stored in script_native, and callbacks return 0 until script_late_take(). Arrays come
+ * without length, so scripts get arrays of one element, valid until the callback returns. */
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;
@@ -276,7 +274,7 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     (void)cif;
     if (s->native->failed.status == RILL_OK) {
         script_frame frame;
-        /* Only callbacks with array arguments call script_begin(), because it makes the caller's views invalid. */
+        /* only with array arguments: script_begin() makes the caller's views invalid */
         if (c->has_arrays) frame = script_begin(s, NULL, 0);
         rill_status status = script_protect(s, run_callback, &call);
         if (c->has_arrays) script_end(s, frame);

@@ -1,10 +1,9 @@
-/* native.h: rill.ffi, functions of shared objects.
+/* rill.ffi: functions of shared objects.
  *
- * Libraries are closed after the script's Lua state, so code is never unmapped while Lua or an engine refers to it. The registry keeps
- * functions and plugins that C refers to until the script ends.
+ * Libraries are closed after the Lua state, which may refer to their code. The registry keeps functions and plugins that C refers to.
  *
- * Values are passed as native_value. libffi reads an argument with its type's size, but writes small results as a whole register. All
- * integers are therefore stored in i64, and native_integer() uses only the type's low bytes. This requires a little-endian machine. */
+ * Values are native_value. libffi reads an argument with its type's size, but writes small results as a whole register: integers are
+ * stored in i64, and native_integer() uses the type's low bytes. Requires a little-endian machine. */
 #pragma once
 
 #include <ffi.h>
@@ -34,11 +33,9 @@ struct script_native {
     native_library *libraries;
     /* the latest callback made, the head of a list in which each callback links to the previous one */
     struct native_callback *latest;
-    /* Callbacks and registered functions made so far. Both are limited: they live as long as the script, and its memory limit does not
-     * count them. */
+    /* callbacks and registered functions so far; limited, since they live as long as the script, outside its memory limit */
     int callbacks, tables;
-    /* A callback's failure, which cannot pass through native code. When the native function that called the callback returns, the
-     * failure is raised or fails the run. Until then all callbacks return 0 at once. */
+    /* a callback's failure, raised when the native function that called it returns; until then all callbacks return 0 */
     script_late failed;
 };
 
@@ -66,13 +63,12 @@ static inline array_type native_elements(signature_type type)
     return (array_type)(type - SIGNATURE_DOUBLES);
 }
 
-/* --- native_value.c ----------------------------------------------------------------------------------------------- */
+/* --- defined in native_value.c ------------------------------------------------------------------------------------ */
 
 ffi_type *native_ffi_type(signature_type type);
 
-/* Read the Lua value at `index` as an argument of a native function; raises if it does not fit the type. Pointers in *out point into the
- * Lua value.
- *   argument: number from 1, or 0 for a result; function: its name for messages. */
+/* Read the Lua value at `index` as an argument of a native function; raises if it does not fit. Pointers in *out point into the value.
+ *   argument: number from 1, or 0 for a result; function: its name; both for messages */
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 
@@ -82,17 +78,17 @@ int native_push(lua_State *L, signature_type type, const native_value *value);
 /* Return a value of any integer type as an int64_t. */
 int64_t native_integer(signature_type type, const native_value *value);
 
-/* --- native.c ----------------------------------------------------------------------------------------------------- */
+/* --- defined in native.c ------------------------------------------------------------------------------------------ */
 
 native_function *native_check_function(lua_State *L, int index);
 
-/* Add 1 to *n, a number of objects that live as long as the script. Raises if there are too many; `what`: their plural, for the message. */
+/* Add 1 to *n, a number of objects that live as long as the script. Raises if too many. what: plural noun for the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
-/* --- for the modules above ----------------------------------------------------------------------------------------- */
+/* --- functions for other modules ----------------------------------------------------------------------------------- */
 
-/* script_native_is(): 1 for a C function that rill.ffi bound, else 0. script_native_register(): register it as a plugin at the first
- * call, and store the plugin's name. Raises Lua errors. */
+/* script_native_is(): 1 for a C function bound by rill.ffi, else 0. script_native_register(): register it as a plugin, once, and write its
+ * name. Raises. */
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 

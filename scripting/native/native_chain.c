@@ -4,15 +4,15 @@
  *   scorer     void or int (rows*, modifiers*, ...)
  *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow refill-threshold
  *
- * Further arguments must be fixed. A negative result of a signed integer type fails the run: with this rill_status, or with
- * RILL_ERR_PLUGIN if it is none. Results of other types are ignored. */
+ * Further arguments must be fixed. A negative result of a signed integer type fails the run, with this rill_status or RILL_ERR_PLUGIN.
+ * Other results are ignored. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "native.h"
 
-/* A bound C function registered as a plugin. The context refers to its struct, so the Lua registry keeps it until the script ends. */
+/* A bound C function registered as a plugin, kept by the Lua registry, because the context refers to it. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;
@@ -42,7 +42,7 @@ static const kind kinds[] = {
     [SCRIPT_DOMAIN] = {"domain", NULL, 0, {SIGNATURE_VOID}},
 };
 
-/* --- the engine's calls ------------------------------------------------------------------------------------------- */
+/* --- calls by the engine ------------------------------------------------------------------------------------------ */
 
 /* Return the status of a native function's result. A message that a failed function has recorded is kept. */
 static rill_status check_native_result(const native_table *t, int64_t result)
@@ -104,20 +104,9 @@ static rill_status create(const void *table, rill_context *ctx, const char *argu
     return RILL_OK;
 }
 
-static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return create(table, ctx, arguments, self);
-}
-
-static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return create(table, ctx, arguments, self);
-}
-
-static rill_status create_scheduler(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create_heuristic, rill_heuristic, create)
+SCRIPT_CREATE(create_scorer, rill_scorer, create)
+SCRIPT_CREATE(create_scheduler, rill_scheduler, create)
 
 /* --- registration ------------------------------------------------------------------------------------------------- */
 

@@ -15,17 +15,16 @@
  *       double* float* int32* int64* uint8*   arrays of exactly that type, also as C spells it (int*, unsigned char*);
  *                                             without "const" the array must be writable
  *
- * Spaces may stand between words. Arguments have no names. Functions with "..." cannot be called. This code does not depend on Lua, so
- * it is fuzzed alone. */
+ * Arguments have no names; no "...". This code does not depend on Lua, so it is fuzzed alone. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The types that a signature may contain, as entries X(TYPE, name, pointer, words...).
- *   name      the type in its shortest spelling
- *   pointer   the type of a pointer to this type; VOID: there is none
- *   words     at most 3 that name the type; for a pointer to an engine struct: the names of the struct */
+/* Types in signatures: X(TYPE, name, pointer, words...).
+ *   name      shortest spelling
+ *   pointer   type of a pointer to this type; VOID: none
+ *   words     at most 3; for a pointer to an engine struct: the struct's names */
 #define SIGNATURE_TYPES(X)                                                            \
     X(VOID, "void", POINTER, "void")                                                  \
     X(BOOL, "bool", VOID, "bool", "_Bool")                                            \

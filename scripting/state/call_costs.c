@@ -1,11 +1,10 @@
 /* Charges the work of Lua's library functions to the script's limit of instructions, before the work is done.
  *
- * All library functions that scripts can reach are wrapped. They cost per argument and per byte of each text, unless they have a cost
- * function. pattern.c charges for patterns, script_memory.c for memory.
+ * All library functions that scripts can reach are wrapped. They cost per argument and byte of text, unless they have a cost function.
+ * pattern.c charges for patterns, script_memory.c for memory.
  *
- * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access to an element. Without this a chain of tables
- * linked by __index would run no instruction that a hook could count. Results and messages are those of Lua 5.4;
- * tests/scripting/test_table_functions.c compares them. */
+ * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access: a chain of tables linked by __index runs no
+ * instruction that a hook could count. Results and messages are Lua 5.4's (tests/scripting/test_table_functions.c). */
 #include <limits.h>
 #include <string.h>
 
@@ -14,8 +13,7 @@
 /* Integers from a script are clamped to [0, MAX_CALL_COST] before costs are computed: sums of costs cannot overflow. */
 #define MAX_CALL_COST (INT64_MAX / 4)
 
-/* Bytes of text that are charged as one instruction. The most expensive work per byte is reading a number: two or three nanoseconds per
- * digit. */
+/* Bytes of text charged as one instruction. The most expensive work is reading a number: two or three nanoseconds per digit. */
 enum { BYTES_PER_UNIT = 4 };
 
 /* How much library functions charge to the script's limit of instructions. */
@@ -30,7 +28,7 @@ typedef struct script_work {
 /* Values of script_work.text: which text argument costs nothing, because the function does not read it. */
 enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- costs of list functions -------------------------------------------------------------------------------------- */
 
 /* Instructions charged per access to an element and per comparison; COMPARED_PER_UNIT: bytes of compared text per instruction. */
 enum { ELEMENT_COST = 10, COMPARE_COST = 2, COMPARED_PER_UNIT = 16 };
@@ -173,7 +171,7 @@ static int64_t sort_order(lua_State *L)
     return 0;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------- */
+/* --- costs that depend on arguments ------------------------------------------------------------------------------- */
 
 static int64_t arguments_cost(lua_State *L, int except)
 {
@@ -208,7 +206,7 @@ static int64_t clamped_integer(lua_State *L, int index)
     return value < 0 ? 0 : value < MAX_CALL_COST ? value : MAX_CALL_COST;
 }
 
-/* --- texts -------------------------------------------------------------------------------------------------------- */
+/* --- costs of text functions -------------------------------------------------------------------------------------- */
 
 /* Return the position in a text of `length` bytes that the argument at `index` means, clamped to [0, length]; negative: from the end. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
@@ -218,8 +216,8 @@ static int64_t text_position(lua_State *L, int index, int64_t length, int64_t ot
     return place < 0 ? 0 : place < length ? place : length;
 }
 
-/* Return the length of the text at index 1 between the positions in arguments 2 and 3, with these defaults; `last` < 0: the first
- * position. */
+/* Return the length of the text at index 1 between the positions in arguments 2 and 3, with these defaults; last < 0: the first position.
+ */
 static int64_t span_length(lua_State *L, int64_t first, int64_t last)
 {
     int64_t length = (int64_t)lua_rawlen(L, 1), span;
@@ -300,10 +298,10 @@ static int64_t unpack_cost(lua_State *L)
     return (length - text_position(L, 3, length, 1)) / BYTES_PER_UNIT;
 }
 
-/* --- the wrapper -------------------------------------------------------------------------------------------------- */
+/* --- functions that charge their cost ----------------------------------------------------------------------------- */
 
-/* Wraps a library function, to charge for its work. Upvalue 2: its script_work; 3: the original, which runs in this frame; 1: a copy of
- * the original's upvalue. */
+/* Wraps a library function, to charge for its work. Upvalues: 1: a copy of the original's; 2: its script_work; 3: the original, run in
+ * this frame. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
@@ -342,7 +340,7 @@ static const script_work *find_work(const script_work *table, const char *name)
     return table;
 }
 
-/* Wrap each C function in the table on top of the stack. `table` lists the functions that have their own rule for the cost. */
+/* Wrap each C function in the table on top of the stack. table: functions with their own cost rule. */
 static void charge_functions(lua_State *L, const script_work *table)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -361,7 +359,7 @@ static void charge_functions(lua_State *L, const script_work *table)
     }
 }
 
-/* --- compiling ---------------------------------------------------------------------------------------------------- */
+/* --- compiling Lua source ----------------------------------------------------------------------------------------- */
 
 /* Source text for the compiler. Each piece is charged, which also checks the clock: compile time can grow much faster than the text. */
 typedef struct compile_source {

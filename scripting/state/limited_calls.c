@@ -1,9 +1,9 @@
 /* Standard library functions rewritten to respect a script's limits.
  *
- *   - pcall, xpcall and coroutines raise a caught error again if a limit of the call is exhausted.
- *   - A coroutine that a limit stopped runs no hooks, so its to-be-closed variables are not closed.
- *   - Finalizers run without hooks, so tables cannot have finalizers (__gc).
- *   - C functions that work long are charged for their work (call_costs.c). */
+ *   - pcall, xpcall and coroutines raise a caught error again if a limit is exhausted.
+ *   - A coroutine stopped by a limit runs no hooks, so its to-be-closed variables are not closed.
+ *   - Finalizers run without hooks, so tables cannot have them (__gc).
+ *   - Long C functions are charged for their work (call_costs.c). */
 #include <string.h>
 
 #include "limits.h"
@@ -22,7 +22,7 @@ static void after_catch(lua_State *L)
     if (s->is_exhausted) script_raise_exhausted(L);
 }
 
-/* If the error on top of the stack says that the Lua stack was not allowed to grow, replace it by Lua's "stack overflow". */
+/* Replace the error on top of the stack by Lua's "stack overflow" if the Lua stack was not allowed to grow. */
 static void name_overflow(lua_State *L, int status)
 {
     if (status != LUA_ERRMEM || script_from_lua(L)->heap.failed_limit != 3) return;
@@ -50,8 +50,7 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* Error handler of xpcall; upvalue 1: the script's handler. After an error of the limits' hook no script code may run, because hooks are
- * off. */
+/* Error handler of xpcall; upvalue 1: the script's. After an error of the limits' hook no script code may run, because hooks are off. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;
@@ -96,7 +95,7 @@ static int guarded_create(lua_State *L)
     return 1;
 }
 
-/* Resume coroutine `co` with the topmost `arguments` values of L. Returns the number of results on L, or -1 with the error on L. */
+/* Resume a coroutine with the topmost `arguments` values of L. Returns the number of results on L, or -1 with the error on L. */
 static int resume(lua_State *L, lua_State *co, int arguments)
 {
     rill_script *s = script_from_lua(L);
@@ -136,8 +135,7 @@ static int guarded_resume(lua_State *L)
     return results + 1;
 }
 
-/* Close the to-be-closed variables of a suspended or dead coroutine. Returns LUA_OK, or another status with the error on top of co's
- * stack. */
+/* Close a coroutine's to-be-closed variables. Returns LUA_OK, or another status with the error on top of co's stack. */
 static int close_variables(lua_State *L, lua_State *co)
 {
     rill_script *s = script_from_lua(L);
@@ -229,7 +227,7 @@ static int guarded_getmetatable(lua_State *L)
     return 1;
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------ */
+/* --- replacements of load() and collectgarbage() ------------------------------------------------------------------ */
 
 /* load(text [, name [, mode [, environment]]]): accepts only source text, no bytecode, because Lua does not verify bytecode. */
 static int guarded_load(lua_State *L)

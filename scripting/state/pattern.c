@@ -1,15 +1,15 @@
 /* string.find, match, gmatch and gsub that count their work and can be stopped; Lua's can take days on a short pattern.
  *
- * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A match passes each item once, so
+ * pattern_compile.c turns the pattern into a list of items for a backtracking matcher. A match passes each item once, so
  *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
  *   - backtracking runs all later items again, so captures need not be restored.
  *
- * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them. */
+ * Results and messages are Lua 5.4's (tests/scripting/test_patterns.c). */
 #include <string.h>
 
 #include "pattern.h"
 
-/* --- work --------------------------------------------------------------------------------------------------------- */
+/* --- charging work ------------------------------------------------------------------------------------------------ */
 
 /* Work is counted in units of a quarter of an instruction. It is charged to the script's limit in blocks of 1000 instructions. */
 enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
@@ -60,7 +60,7 @@ static int at_frontier(const pattern_match *m, const uint64_t *set, const char *
     return !set_has(set, s > m->subject ? s[-1] : '\0') && set_has(set, s < m->end ? *s : '\0');
 }
 
-/* Backtrack to the latest open choice. Returns the item to continue with, and sets *s to its position; NULL if no choice is open. */
+/* Backtrack to the latest open choice. Returns the item to continue with, at position *s; NULL: none. */
 static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_choice **top, const char **s)
 {
     while (*top != m->choices) {
@@ -150,8 +150,7 @@ static const char *match_at(pattern_match *m, const char *s)
     return NULL;
 }
 
-/* Find the first match at s or later. Returns 1 and sets m->start and m->stop, or returns 0. Skips an empty match where the
- * previous match ended. */
+/* Find the first match from s on, except an empty one where the previous match ended. Returns 1 with m->start and m->stop, or 0. */
 static int search(pattern_match *m, const char *s)
 {
     for (; s <= m->end; s++) {
@@ -198,8 +197,7 @@ static void push_capture(pattern_match *m, int number)
         lua_pushinteger(m->L, m->from[number] - m->subject + 1);
 }
 
-/* Push all captures and return their number. If the pattern has no captures, the whole match is pushed instead, provided that match_if_none
- * is 1. */
+/* Push all captures and return their number; without captures the whole match, if match_if_none. */
 static int push_captures(pattern_match *m, int match_if_none)
 {
     int n = m->captures > 0 ? m->captures : match_if_none;
@@ -208,7 +206,7 @@ static int push_captures(pattern_match *m, int match_if_none)
     return n;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------- */
+/* --- reading arguments -------------------------------------------------------------------------------------------- */
 
 /* Patterns of at most LOCAL_ITEMS bytes are compiled into a buffer on the C stack, which saves creating a userdata. */
 enum { LOCAL_ITEMS = 24 };
@@ -222,8 +220,7 @@ static size_t items_size(size_t length)
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-/* Compile the pattern at stack index 2 and prepare *m for the subject at index 1. The caller has set m->L and m->work. `buffer` has
- * items_size() bytes. */
+/* Compile the pattern at stack index 2, and prepare *m (with L and work set) for the subject at index 1. buffer: items_size() bytes. */
 static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {
     lua_State *L = m->L;
@@ -401,7 +398,7 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
     add_bytes(m, out, text, (size_t)(end - text));
 }
 
-/* Append the replacement of a match: the value of the table or function at index 3, or the match if that is false or nil. */
+/* Append a match's replacement: the value of the table or function at index 3, or the match if false or nil. */
 static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;

@@ -61,6 +61,6 @@ static inline int set_has(const uint64_t *set, char c)
     return (int)(set[(unsigned char)c / 64] >> ((unsigned char)c % 64) & 1);
 }
 
-/* Compile the pattern text [p, end), without its anchor '^', into *m. `items` has one entry more than the pattern has bytes. Raises
- * nothing: an invalid part becomes an item that raises when matched. */
+/* Compile the pattern [p, end), without the anchor '^', into *m. items: one more than the pattern's bytes. An invalid part becomes an item
+ * that raises when matched. */
 void pattern_compile(pattern_match *m, pattern_item *items, const char *p, const char *end);

@@ -1,11 +1,10 @@
 /* Compiles patterns of string.find, match, gmatch and gsub into a list of items.
  *
- * Lua can repeat only single characters, so the list has no nesting, and the captures open at each item are known. Lua reports an
- * invalid pattern only when matching reaches the error, so the invalid part becomes the last item, which raises. Character classes are
- * those of the C locale. */
+ * As in Lua, an invalid pattern raises only when matching reaches the error: the error becomes the last item. Character classes are the C
+ * locale's. */
 #include "pattern.h"
 
-/* --- sets --------------------------------------------------------------------------------------------------------- */
+/* --- sets of bytes ------------------------------------------------------------------------------------------------ */
 
 static inline void add_byte(uint64_t *set, unsigned c)
 {
@@ -56,8 +55,8 @@ static void invert(uint64_t *set)
     for (int k = 0; k < SET_WORDS; k++) set[k] = ~set[k];
 }
 
-/* Read the members of a set "[...]" from after the '['. Returns the position after the ']', or NULL if there is none. As in Lua, the ']'
- * is found before ranges are read: "[a-]" contains a hyphen. */
+/* Read a set "[...]" from after the '['. Returns the position after the ']', or NULL. As in Lua, the ']' is found first: "[a-]" contains a
+ * hyphen. */
 static const char *read_set(uint64_t *set, const char *p, const char *end)
 {
     int inverted = p < end && *p == '^';
@@ -81,7 +80,7 @@ static const char *read_set(uint64_t *set, const char *p, const char *end)
     return close + 1;
 }
 
-/* --- compiling ---------------------------------------------------------------------------------------------------- */
+/* --- compiling a pattern ------------------------------------------------------------------------------------------ */
 
 static const char *bad_item(pattern_item *item, const char *error, const char *end)
 {

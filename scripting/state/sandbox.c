@@ -1,8 +1,7 @@
-/* What scripts can access: an allow-list of the standard library, and the table `rill`. All other library names are removed, so functions
- * of a newer Lua stay unavailable until reviewed.
+/* What scripts can access: an allow-list of the standard library, and the table `rill`. Functions of a newer Lua stay unavailable until
+ * reviewed.
  *
- * rill.names has a sorted list of names for each kind, for completion in editors. The lists come from the C tables in which rill looks
- * names up. */
+ * rill.names has a sorted list of names per kind, from the C tables, for completion in editors. */
 #include <math.h>
 #include <string.h>
 
@@ -138,7 +137,7 @@ void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
     }
 }
 
-/* --- names --------------------------------------------------------------------------------------------------------- */
+/* --- names in messages --------------------------------------------------------------------------------------------- */
 
 static const char all_names[] = "rill.names"; /* registry key of the table that maps each kind to its list of names */
 
@@ -225,7 +224,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
     return script_nearest(word, names, n);
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- print and log ------------------------------------------------------------------------------------------------ */
 
 enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
 enum { MISSING_NAME_COST = 100 }; /* instructions charged to the script's limit for the search of a nearest name */
@@ -285,8 +284,8 @@ static int log_text(lua_State *L)
 
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
-/* Raise for an undefined global that other Lua programs have, or that is a plugin's name without quotes, because { absolute } would be
- * an empty list. Other undefined globals are nil. */
+/* Raise for an undefined global of other Lua programs, or a plugin's name without quotes: { absolute } would be an empty list. Other
+ * undefined globals are nil. */
 static int missing_global(lua_State *L)
 {
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
@@ -337,17 +336,7 @@ void script_set_metatable(lua_State *L, const luaL_Reg *functions)
     lua_setmetatable(L, -2);
 }
 
-/* --- rill --------------------------------------------------------------------------------------------------------- */
-
-void script_push_settings(lua_State *L)
-{
-    lua_Integer n = 0;
-    lua_newtable(L);
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
-        lua_pushstring(L, s->name);
-        lua_rawseti(L, -2, ++n);
-    }
-}
+/* --- the global `rill` -------------------------------------------------------------------------------------------- */
 
 static void set_names(lua_State *L)
 {
@@ -358,7 +347,12 @@ static void set_names(lua_State *L)
         lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, "methods");
-    script_push_settings(L);
+    lua_newtable(L);
+    n = 0;
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
+        lua_pushstring(L, s->name);
+        lua_rawseti(L, -2, ++n);
+    }
     lua_setfield(L, -2, "settings");
 }
 

@@ -1,8 +1,7 @@
 /* The limits of a call into a script: instructions and CPU seconds.
  *
- * A hook counts instructions. When they are used up, the hook raises after every instruction until the outermost script_call() returns,
- * and so do functions that could catch the error. Seconds limit work that the count misses; they are the thread's CPU time, so a busy
- * machine stops no script. */
+ * A hook counts instructions. When they are used up, every function that could catch the error raises again, until the outermost
+ * script_call() returns. Seconds limit work that the count misses. */
 #include <string.h>
 #include <time.h>
 
@@ -14,7 +13,7 @@
 
 static const char exhausted_key; /* registry key (by address) of the message about the exceeded limit */
 
-/* --- seconds ------------------------------------------------------------------------------------------------------ */
+/* --- limit on time ------------------------------------------------------------------------------------------------ */
 
 static int64_t nanoseconds(clockid_t clock)
 {
@@ -23,8 +22,7 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Return 1 if the call has used up its CPU seconds. The slow CPU clock is read only when enough wall time has passed, because CPU time
- * passes no faster. */
+/* Return 1 if the call has used up its CPU seconds. The slow CPU clock is read only when enough wall time has passed. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;
@@ -46,7 +44,7 @@ static void start_clock(rill_script *s)
     if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
 }
 
-/* --- instructions ------------------------------------------------------------------------------------------------- */
+/* --- limit on instructions ---------------------------------------------------------------------------------------- */
 
 rill_script *script_from_lua(lua_State *L)
 {

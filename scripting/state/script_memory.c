@@ -1,15 +1,14 @@
 /* Allocator of a Lua state: a memory limit, and small blocks carved from chunks.
  *
- * The context's 64-byte aligned blocks are too slow for Lua's many small blocks. So blocks up to MAX_CARVED_BLOCK bytes are carved from
- * chunks and kept in free lists by size. A chunk returns to the context when the script ends, or when memory is short and all of its blocks
- * are free.
+ * The context's 64-byte aligned blocks are too slow for Lua's many small ones: blocks up to MAX_CARVED_BLOCK bytes are carved from chunks,
+ * with free lists by size. A chunk returns to the context when the script ends, or when memory is short and all of its blocks are free.
  *
- * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory. heap.context_bytes is the memory
- * that the context allocated for them, at most 5/4 of options.memory plus SLACK.
+ * Invariants: heap.memory is the size of all blocks that Lua holds, at most options.memory. heap.context_bytes is the context's memory for
+ * them, at most 5/4 of options.memory plus SLACK.
  *
- * Each ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, because Lua then collects
- * garbage. Texts have a maximum length, because one instruction may compare, hash or parse a text. The stack of a Lua thread has a maximum
- * size, because calls in a chain of __call metamethods move its values without an instruction. */
+ * ALLOC_BYTES_PER_UNIT bytes count as one instruction, a refused request as a pass over all memory, because Lua then collects garbage.
+ * Texts have a maximum length, because one instruction may compare, hash or parse one. A Lua thread's stack has a maximum size, because a
+ * chain of __call metamethods moves its values without an instruction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +22,7 @@
 #define WITHOUT_CHUNKS 1
 #endif
 #ifndef WITHOUT_CHUNKS
-/* 1: allocate each block from the context, so that the address sanitizer sees its bounds and its lifetime; 0: carve small blocks from
- * chunks */
+/* 1: allocate each block from the context, for the address sanitizer; 0: carve small blocks from chunks */
 #define WITHOUT_CHUNKS 0
 #endif
 
@@ -76,7 +74,7 @@ static size_t class_size(size_t kind)
 
 /* --- returning chunks ----------------------------------------------------------------------------------------------- */
 
-/* All chunks sorted by address, to find the chunk that contains a block. */
+/* Chunks sorted by address, to find a block's chunk. */
 typedef struct chunk_index {
     script_chunk **chunk;
     size_t n;
@@ -269,9 +267,9 @@ size_t script_max_text(const rill_script *s)
     return share > MIN_TEXT_LIMIT ? share : MIN_TEXT_LIMIT;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- Lua's stacks ------------------------------------------------------------------------------------------------- */
 
-/* Return the stack address of a frame's function, the first member of Lua's frame; an offset while Lua 5.4.6 and later move a stack. */
+/* Return the stack address of a frame's function (first member of Lua's frame); an offset while Lua 5.4.6 and later move a stack. */
 static uintptr_t frame_address(const lua_Debug *frame)
 {
     uintptr_t address;
@@ -297,8 +295,8 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 do not name the old block. There the new size is twice
- * the old number of slots plus five, which is odd, as almost no table's is. At least about half of the old stack is in use. */
+/* Return 1 if this request grows the running thread's stack. Lua 5.4.3 to 5.4.5 do not name the old block: there the new size is twice the
+ * old number of slots plus five (odd, as almost no table's), and about half of the old stack is in use. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };
@@ -324,7 +322,7 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     return 1;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- Lua's allocator ---------------------------------------------------------------------------------------------- */
 
 /* Record which limit the request exceeds and return NULL, after which Lua collects all garbage and tries once more. */
 static void *refuse_request(rill_script *s, size_t size, int why)

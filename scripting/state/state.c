@@ -10,7 +10,7 @@ enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 
 static const char raised_key; /* registry key (by address) of the message of the latest script_check() that raised */
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- error messages ----------------------------------------------------------------------------------------------- */
 
 /* Push the message that describes the error value at stack index 1. */
 static void describe_error(lua_State *L)
@@ -100,8 +100,7 @@ static int is_about_memory(const char *message)
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* Return the status with which script_check() raised if the message contains the message raised then, because the script let that error
- * pass. Otherwise returns RILL_ERR_PLUGIN. */
+/* Return the status with which script_check() raised, if its message is in this error; else RILL_ERR_PLUGIN. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
@@ -112,8 +111,7 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Return a pointer to the last of the equal positions "FILE:LINE: " at the start of the message. An error gets one more from each
- * coroutine.wrap() that it passes. *place: the length of one. */
+/* Return the last of the equal positions "FILE:LINE: " at the message's start; each coroutine.wrap() adds one. *place: length of one. */
 static const char *last_place(const char *message, size_t *place)
 {
     const char *pos = message, *colon = strstr(message, ": ");
@@ -178,7 +176,7 @@ static rill_status fail_call(rill_script *s, int code)
     return status;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- protected calls ---------------------------------------------------------------------------------------------- */
 
 rill_status script_call(rill_script *s, int arguments, int results)
 {

@@ -1,16 +1,12 @@
-/* state.h: a script and its Lua state, as used by all modules of scripting/. Not installed.
+/* A script and its Lua state, for all modules of scripting/. Not installed.
  *
  * Rules
- *   - No Lua error may cross an engine frame: the engine enters a script only through script_call() or script_protect().
- *     Before that, code may use script->L only without allocating: push numbers, light userdata, C functions without
- *     upvalues, and registry values by lua_rawgeti().
- *   - Code inside a protected call may raise with luaL_error(). Its C memory must belong to a userdata or to the script,
- *     or the error would leak it.
+ *   - No Lua error may cross an engine frame: the engine enters a script only through script_call() or script_protect(). Before that,
+ *     use script->L only without allocating: push numbers, light userdata, C functions without upvalues, rawgeti registry values.
+ *   - Code inside a protected call may raise with luaL_error(). C memory must belong to a userdata or the script, or an error leaks it.
  *   - script->L is always the running Lua thread: state.c and limited_calls.c update it when coroutines switch.
- *   - A C function whose work grows with its data must call script_charge(), in small steps if the work is long:
- *     script_charge() stops a call that exceeds its time limit.
- *   - Arrays over engine memory carry the stamp of the engine's call. Using an array after its call has returned is an
- *     error. */
+ *   - A C function whose work grows with its data must call script_charge(), often if the work is long.
+ *   - Arrays over engine memory are stamped with the engine's call; using one after the call is an error. */
 #pragma once
 
 #include <lauxlib.h>
@@ -32,8 +28,7 @@ typedef struct script_part {
     /* frees the module's data after the Lua state has been closed; NULL: there is no data to free */
     void (*close)(rill_script *s);
 } script_part;
-/* All modules, in the order of opening; the last entry has open == NULL. Defined in script_load.c, because state/ depends on no other
- * module. */
+/* All modules, in the order of opening; the last has open == NULL. Defined in script_load.c: state/ depends on no other module. */
 extern const script_part script_parts[];
 
 enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
@@ -44,8 +39,8 @@ typedef struct script_heap {
     size_t context_bytes;   /* bytes allocated from the context, overhead included */
     size_t failed_size;     /* size in bytes of the latest request in this call that was refused; 0: none was */
     size_t used_at_failure; /* value of `memory` when that request was refused */
-    /* the limit that the refused request exceeded: 0 the context's memory, 1 the script's memory, 2 the length of a text, 3 the size of
-     * a stack */
+    /* limit that the refused request exceeded: 0 the context's memory, 1 the script's memory, 2 the length of a text, 3 the size of a
+     * stack */
     int failed_limit;
     size_t max_stack_slots; /* number of stack slots of the longest stack so far */
     script_block *free[SCRIPT_HEAP_CLASSES];
@@ -57,7 +52,7 @@ typedef struct script_heap {
 /* One call of a Lua function for the engine. An item is an input; its cells are its candidates or its rows. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
-    /* [items + 1] item i has the cells from offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: the call has no items */
+    /* [items + 1] item i has cells offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: no items */
     const int32_t *offset;
     int32_t items;
     int32_t cells; /* number of cells (candidates or rows): offset[items] - offset[0] */
@@ -104,7 +99,7 @@ struct rill_script {
     void (*watch_end)(struct rill_script *s, int counts);
 };
 
-/* --- state.c ------------------------------------------------------------------------------------------------------ */
+/* --- defined in state.c ------------------------------------------------------------------------------------------- */
 
 /* Create a Lua state with all modules open, without running the script. */
 rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options);
@@ -113,10 +108,8 @@ void script_destroy(rill_script *s);
 /* Return the script that owns the Lua state; L may be any of its coroutines. */
 rill_script *script_from_lua(lua_State *L);
 
-/* Call the Lua function below the topmost `arguments` values on the stack of s->L, protected and with the script's limits. Success leaves
- * `results` values.
- * A failure pops everything, records the error with its traceback, and returns RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill
- * function that failed inside the call. */
+/* Call the Lua function below the topmost `arguments` values of s->L, protected and with limits. Success leaves `results` values.
+ * A failure pops everything and records the error with traceback: RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function. */
 rill_status script_call(rill_script *s, int arguments, int results);
 
 /* Run C code that may raise Lua errors, protected like script_call(): fn(s->L) gets `user` as light userdata. */
@@ -138,33 +131,30 @@ void script_late_keep(script_late *late, rill_context *ctx, rill_status status);
 /* Record the kept failure in the context, remove it and return its status; RILL_OK if none is kept. */
 rill_status script_late_take(script_late *late, rill_context *ctx);
 
-/* Raise a Lua error if a rill function has returned a negative status and recorded a message; else return 0. If the script does not catch
- * the error, the script_call() in progress returns the status. */
+/* Raise a Lua error if a rill function returned a negative status; else return 0. If the script does not catch the error, script_call()
+ * returns the status. */
 int script_check(lua_State *L, rill_status status);
 
-/* Subtract `work` from the instructions left to the call in progress. One instruction stands for a few nanoseconds of C code. Raises
- * when instructions or seconds are exhausted. */
+/* Subtract `work` from the call's instructions; one is a few nanoseconds of C code. Raises when instructions or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
 /* Give the call in progress all of its instructions and seconds again. */
 void script_reset_limits(rill_script *s);
 /* instructions to charge for a search of the nearest name among some dozens of names */
 enum { SCRIPT_NEAREST_WORK = 1000 };
 
-/* Enclose each call of a Lua function for the engine. Arrays over the engine's memory are valid until script_end(). Calls may nest: the
- * outer call's arrays are unusable during the inner one.
- * script_begin() returns the outer call's frame, which script_end() restores. offset, items: the new frame's (script_frame). */
+/* Enclose each call of a Lua function for the engine. Arrays over engine memory are valid until script_end(). Calls may nest.
+ * script_begin() returns the outer call's frame, for script_end(). offset, items: the new frame's. */
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
-/* --- sandbox.c ---------------------------------------------------------------------------------------------------------- */
+/* --- defined in sandbox.c ----------------------------------------------------------------------------------------------- */
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
 /* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
 const char *script_nearest(const char *word, const char *const *names, size_t n);
 
-/* Raise if the table at `index`, an absolute index, has a key that is not among n names: a misspelt key must not be ignored. table: what
- * the table is, for the message. */
+/* Raise if the table at absolute `index` has a key outside n names: a misspelt key must not be ignored. table: noun for the message. */
 void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table);
 
 /* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
@@ -181,18 +171,15 @@ int script_raw_field(lua_State *L, int index, const char *key);
 void script_set_metatable(lua_State *L, const luaL_Reg *functions);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
-/* Push a list with the names of all settings. */
-void script_push_settings(lua_State *L);
 /* Push a copy of the table on top of the stack. The tables in it are copied too, down to `depth` levels. */
 void script_push_copy(lua_State *L, int depth);
 
-/* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
+/* --- defined in call_costs.c -------------------------------------------------------------------------------------------- */
 
-/* Compile Lua source. Pushes the function or an error message, and returns Lua's status. Reaching a limit marks the script as exhausted;
- * if a limit was exceeded before, raises. */
+/* Compile Lua source. Pushes the function or an error message, and returns Lua's status. Raises if a limit was exceeded before. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
-/* --- modules ------------------------------------------------------------------------------------------------------ */
+/* --- libraries for scripts ---------------------------------------------------------------------------------------- */
 
 /* Defined in sandbox.c: open the functions that scripts may use, create the table `rill` and push it. */
 void script_open_libraries(lua_State *L);

@@ -39,7 +39,7 @@ static void check_declaration(lua_State *L, const script_declaration *d)
     script_check_keys(L, 1, keys, list_keys(d, keys), lua_pushfstring(L, "rill.%s", d->word));
 }
 
-/* Read and push the name that a table declares. It must not contain ':' or ',', which separate names and arguments on command lines. */
+/* Read and push the name that a table declares. ':' and ',' are excluded: they separate names and arguments on command lines. */
 static const char *read_name(lua_State *L, const script_declaration *d)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -94,7 +94,7 @@ static int32_t read_number(lua_State *L, const script_declaration *d)
     return (int32_t)value;
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables of plugins -------------------------------------------------------------------------------------------- */
 
 /* Create the table of functions (script_table) of a plugin with its strings, and link it into the script's list of plugins. */
 static script_table *make_table(lua_State *L, const script_declaration *d, const char *const text[TEXTS])
@@ -257,7 +257,7 @@ void *script_function_make(lua_State *L, int index, const script_declaration *de
     return &t->as.function_instance;
 }
 
-/* --- instances ---------------------------------------------------------------------------------------------------- */
+/* --- instances of plugins ----------------------------------------------------------------------------------------- */
 
 typedef struct instance_creation {
     script_instance *instance;
@@ -330,7 +330,7 @@ void script_instance_destroy(void *self)
     rill_free(t->script->ctx, instance, t->declaration->instance_size);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling an instance ------------------------------------------------------------------------------------------ */
 
 typedef struct instance_call {
     const script_instance *instance;
@@ -373,12 +373,12 @@ void script_refuse_array(lua_State *L, void *instead)
     lua_error(L);
 }
 
-/* --- attributing failures ----------------------------------------------------------------------------------------- */
+/* --- finding the input that failed -------------------------------------------------------------------------------- */
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or no inputs fail. *id: the
- * first failing input, if some fail. */
+/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or none fail. *id: the first,
+ * if some. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {

@@ -1,7 +1,7 @@
-/* Models of Lua domains: open, close, model information, and file access.
+/* Models of Lua domains: open, close, information, files.
  *
- * Model information (actions, max_length ...) is the second result of open(), else comes from the declaration. Scripts have no io:
- * options.read(NAME) returns the text of a file inside the model's directory. */
+ * Information (actions, max_length ...) is the second result of open(), or else in the declaration. Scripts have no io: options.read(NAME)
+ * returns a file's text in the model's directory. */
 #include <string.h>
 
 #include "rill/file.h"
@@ -11,7 +11,7 @@
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
 enum { OPEN_WORK = 2000 }; /* instructions charged to the script's limit for opening a file */
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- reading the model's files ------------------------------------------------------------------------------------ */
 
 static const char file_type[] = "rill.domain.file";
 
@@ -39,8 +39,7 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
     if (status < 0) script_check(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
-/* options.read(NAME): return the text of a file in the model's directory. Without NAME: of the model, if it is a file. Upvalue 1: the
- * model's path. */
+/* options.read(NAME): return a file's text in the model's directory, or without NAME the model file's. Upvalue 1: the model's path. */
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
@@ -68,7 +67,7 @@ static int read_file(lua_State *L)
     return 1;
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------ */
+/* --- options given to the script ---------------------------------------------------------------------------------- */
 
 /* Push the value of an option as a Lua number, boolean or string, according to the option's type. */
 static void push_value(lua_State *L, const rill_option *row, const char *value)
@@ -115,10 +114,9 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
     lua_setfield(L, -2, "read");
 }
 
-/* --- actions ------------------------------------------------------------------------------------------------------ */
+/* --- names of the actions ----------------------------------------------------------------------------------------- */
 
-/* Stack indexes in the functions below. STACK_CALL: the open_call; STACK_INFO: the second result of open(), or nil; STACK_DECLARED: the
- * table of declared fields. */
+/* Stack indexes below. STACK_CALL: the open_call; STACK_INFO: second result of open(), or nil; STACK_DECLARED: declared fields. */
 enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };
 
 /* Push a field of the second result of open(), else of the declaration, else nil. Returns its Lua type. */
@@ -307,7 +305,7 @@ typedef struct open_call {
     rill_status refused;
 } open_call;
 
-/* Call the script's open(), and leave its results self and info on the stack. Without open(), self is the table of options, info nil. */
+/* Call the script's open(), and leave self and info on the stack. Without open(), self is the table of options, info nil. */
 static void call_open(lua_State *L, open_call *call)
 {
     const script_domain *d = call->m->domain;

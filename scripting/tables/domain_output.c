@@ -1,7 +1,6 @@
-/* A Lua domain's functions for outputs and for freed inputs and states.
+/* A Lua domain's functions for outputs, and for freed inputs and states.
  *
- * The engine's callbacks drop, free and measure return no status. A script error in them is recorded and fails the next callback that
- * returns a status. */
+ * drop, free and measure return no status: a script error in them fails the next callback that does. */
 #include <stdio.h>
 #include <string.h>
 
@@ -238,7 +237,7 @@ rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const 
     return rill_fail(ctx, status, "domain %s: canonical: %s", table->name, rill_error(ctx));
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static int name_one(lua_State *L)
 {

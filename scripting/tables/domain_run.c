@@ -1,10 +1,7 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
- * A row's choices are a Lua table, in an order that depends on addresses. rill_score_result_fill() sorts them by log-probability, then
- * action.
- *
- * Entering Lua is slow, so each engine call makes one protected Lua call, which loops over the rows. The loop finds its values at fixed
- * stack indexes. */
+ * Entering Lua is slow, so each engine call makes one protected Lua call, which loops over the rows. A row's choices are a Lua table, in
+ * any order; rill_score_result_fill() sorts them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +102,7 @@ static const char *action_text(lua_State *L, const script_model *m, int32_t acti
     return luaL_tolstring(L, -1, NULL);
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
+/* --- choices of actions ------------------------------------------------------------------------------------------- */
 
 /* Remove the choices of the previous row, and their marks in `seen`. Both are still there if the call for that row failed. */
 static void clear_choices(script_model *m)
@@ -121,8 +118,8 @@ static void reserve_row_choices(lua_State *L, script_model *m)
                                       sizeof columns / sizeof *columns, "choices"));
 }
 
-/* Read a choice: action and log-probability on top of the stack. `last`: stack index of the set of actions that complete the hypothesis,
- * or 0. */
+/* Read a choice: action and log-probability on top of the stack. last: stack index of the set of actions that complete the hypothesis, or
+ * 0. */
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
@@ -156,8 +153,8 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     m->has_last |= lasts;
 }
 
-/* Read a row's choices from the table at stack index `scores`, from actions to log-probabilities. last: stack index of the actions that
- * complete the hypothesis: true (all), a set, or nil (none). Raises. */
+/* Read a row's choices from the table at `scores`, from actions to log-probabilities. last: stack index of the actions that complete the
+ * hypothesis: true (all), a set, or nil (none). Raises. */
 static void read_choices(lua_State *L, script_model *m, int scores, int last, int ids)
 {
     clear_choices(m);
@@ -246,8 +243,8 @@ static void push_input(lua_State *L, const rill_input *input, int text)
     lua_setfield(L, -2, "slot");
 }
 
-/* Call the script's start() or encode() for one input. start() returns a state and optional details of the input, encode() details or
- * nil. nil and a message fail this input alone. */
+/* Call the script's start() or encode() for one input. start() returns a state and optional details, encode() details or nil; nil and a
+ * message fail this input alone. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);
@@ -371,7 +368,7 @@ static int score_all(lua_State *L)
     return 0;
 }
 
-/* --- whole timesteps ---------------------------------------------------------------------------------------------- */
+/* --- calls for all rows of a timestep ----------------------------------------------------------------------------- */
 
 static void push_column(lua_State *L, const char *name, const int32_t *data, int32_t n)
 {

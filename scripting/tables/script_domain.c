@@ -1,16 +1,16 @@
-/* rill.domain{}: domains written in Lua, and the options that they declare.
+/* rill.domain{}: domains written in Lua, and their options.
  *
- * The Lua registry keeps a declaration's functions. The engine gets the rill_domain at the start of the script_domain. Callbacks with a
- * default in the engine stay NULL.
+ * The Lua registry keeps the functions. The rill_domain is the first member of the script_domain; optional callbacks that the script omits
+ * stay NULL.
  *
- * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the
- * table of declared fields owns. open() gets their values in options.given. */
+ * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows. open() gets
+ * their values in options.given. */
 #include <math.h>
 #include <string.h>
 
 #include "script_domain.h"
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* --- options of a domain ------------------------------------------------------------------------------------------- */
 
 enum { MAX_DOMAIN_OPTIONS = 32 };
 
@@ -22,8 +22,8 @@ static const struct {
                     {"number", RILL_OPTION_REAL},
                     {"switch", RILL_OPTION_SWITCH}};
 
-/* Return the string field `name` of the options entry on top of the stack, else `otherwise`. Raises if both are missing. The list at
- * index `kept` keeps the string alive. */
+/* Return the string field `name` of the options entry on top of the stack, or `otherwise`. Raises if both are missing. The list at `kept`
+ * keeps the string alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
@@ -100,8 +100,7 @@ static lua_Integer checked_length(lua_State *L, int list)
     return n;
 }
 
-/* Read the list `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL without the list. Raises if it
- * is invalid. */
+/* Read the list `options` of the declaration at `declared`, which owns the rows. NULL: no list. Raises if invalid. */
 static const rill_option *read_options(lua_State *L, int declared)
 {
     int list = lua_gettop(L) + 1;
@@ -110,7 +109,7 @@ static const rill_option *read_options(lua_State *L, int declared)
         return NULL;
     }
     const lua_Integer n = checked_length(L, list);
-    lua_newtable(L); /* this table keeps the rows and their strings alive */
+    lua_newtable(L); /* table that keeps the rows and their strings alive */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
     for (lua_Integer i = 0; i < n; i++) {
@@ -124,10 +123,10 @@ static const rill_option *read_options(lua_State *L, int declared)
     return rows;
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of a domain ------------------------------------------------------------------------------------------- */
 
-/* The interface for which a field is valid. PLAIN: start, advance and choices, for one hypothesis. BY_ROWS: encode, step and score, for
- * a whole timestep. */
+/* The interface of a field. PLAIN: start, advance and choices, for one hypothesis. BY_ROWS: encode, step and score, for a whole timestep.
+ */
 enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
 typedef struct field {
@@ -143,7 +142,7 @@ static const field fields[] = {
 #define FIELD(FUNCTION, name, form) {name, LUA_TFUNCTION, DOMAIN_##FUNCTION, form},
     DOMAIN_FUNCTION_LIST(FIELD){"options", LUA_TTABLE, -1, ANY},
 };
-/* all fields: those above, and model information, which domain_open() checks */
+/* fields above, and model information, which domain_open() checks */
 enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
 static void list_fields(const char *names[FIELDS])
 {
@@ -156,8 +155,7 @@ enum { STACK_GIVEN = 1, STACK_DECLARED, STACK_DOMAIN }; /* stack indexes */
 
 static const char domain_type[] = "rill.domain";
 
-/* Store the declaration's functions in *d, and its other values in the table of declared fields. Returns the interfaces that its fields
- * belong to. */
+/* Store the declaration's functions in *d, its other values in the table of declared fields. Returns the interfaces of its fields. */
 static int take_fields(lua_State *L, script_domain *d)
 {
     int ways = 0;
@@ -170,7 +168,7 @@ static int take_fields(lua_State *L, script_domain *d)
         if (is_given && f->function >= 0)
             d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
         else
-            lua_setfield(L, STACK_DECLARED, f->name); /* has no effect if the field is not given */
+            lua_setfield(L, STACK_DECLARED, f->name); /* no effect if the field is missing */
     }
     for (int i = 0; i < DOMAIN_INFO_NAMES; i++) {
         script_raw_field(L, STACK_GIVEN, domain_info_names[i]);

@@ -1,9 +1,7 @@
-/* script_domain.h: domains written in Lua.
+/* Domains written in Lua, by one of two interfaces: start(), advance() and choices() for one hypothesis, whose state (a Lua value) rill
+ * stores; or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
  *
- * A script uses one of two interfaces. start(), advance() and choices() handle one hypothesis, whose state, a Lua value, rill stores.
- * encode(), step() and score() get the rows of a whole timestep, as in rill/domain.h, and the script manages the states.
- *
- * Invariant: only close() releases a model's references and C memory, also after Lua errors. */
+ * Invariant: only close() releases a model's references and C memory. */
 #pragma once
 
 #include "rill/carve.h"
@@ -49,7 +47,7 @@ typedef struct script_domain {
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
-    rill_domain_info info; /* in it end_action is -1 if there is none */
+    rill_domain_info info; /* model information; end_action is -1 if none */
     /* the value that open() returned; without open(), the table of options. If it exists, the script's close() must be called */
     int self;
     int description, separator;
@@ -78,9 +76,9 @@ typedef struct script_model {
 /* Maximum size of an input; with it sums over all inputs fit in 64 bits. */
 #define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
 
-/* --- domain_open.c ------------------------------------------------------------------------------------------------ */
+/* --- defined in domain_open.c ------------------------------------------------------------------------------------- */
 
-/* Names of the fields that describe a model. A Lua domain gives them in the table that its open() returns second, or in its declaration. */
+/* Fields that describe a model: in the second result of a Lua domain's open(), or in its declaration. */
 enum { DOMAIN_INFO_NAMES = 12 };
 extern const char *const domain_info_names[DOMAIN_INFO_NAMES];
 
@@ -88,7 +86,7 @@ rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_
                         rill_domain_info *info);
 void domain_close(void *self);
 
-/* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
+/* --- domain_run.c and domain_output.c (`self`: a script_model) ------------------------------------------------------ */
 
 rill_status domain_reserve(void *self, int32_t nodes, int32_t slots);
 rill_status domain_encode(void *self, int32_t n, rill_input *inputs);
@@ -114,18 +112,17 @@ int domain_rows_answer(lua_State *L);
 /* Run fn(call) in a protected call. If it fails, the message names the domain, the engine's call (`what`) and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* As domain_protect(), for callbacks without a status: a failure is kept for the next callback that returns one. The context's error
- * does not change. */
+/* domain_protect() for callbacks without a status: a failure is kept for the next callback that returns one. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* Return the action at `index`, a name or an integer. The value is not converted in place, because lua_next() needs the original key.
- * ids: stack index of the table from names to actions, or 0. `what` begins the message. Raises. */
+/* Return the action at `index`, a name or an integer, without converting the value: lua_next() needs the original key. ids: stack index of
+ * the table from names to actions, or 0. what: begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */
 void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 
-/* --- shared ------------------------------------------------------------------------------------------------------- */
+/* --- functions for all files -------------------------------------------------------------------------------------- */
 
 /* Push the value of a registry reference; nil for LUA_NOREF and LUA_REFNIL. */
 static inline void domain_push(lua_State *L, int reference)

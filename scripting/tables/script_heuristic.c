@@ -1,10 +1,9 @@
-/* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates.
+/* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates, with arrays over its memory.
  *
- * The script is called once per timestep, for all items. The fields of `b` are arrays over the engine's memory. Nonzero values in keep and
- * stop become 1, as the engine requires; a negative width is an error. */
+ * The script is called once per timestep, for all items. Nonzero values in keep and stop become 1; a negative width is an error. */
 #include "tables.h"
 
-/* --- fields -------------------------------------------------------------------------------------------------------- */
+/* --- fields of the view -------------------------------------------------------------------------------------------- */
 
 static int32_t n_candidates(const rill_candidates *b)
 {
@@ -35,7 +34,7 @@ static const script_view_field fields[] = {
 #undef ITEMS
 #undef CELLS
 
-/* --- methods ------------------------------------------------------------------------------------------------------ */
+/* --- methods of the view ------------------------------------------------------------------------------------------ */
 
 /* Raise if the argument of the method is missing: first of all, before something else is pushed to its stack index 2. */
 static void require_value(lua_State *L)
@@ -87,7 +86,7 @@ static const script_view_method methods[] = {{"range", script_view_range, 0},
 
 const script_view_class script_candidates_class = {"candidates", "b", fields, methods, 0};
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling a heuristic ------------------------------------------------------------------------------------------ */
 
 /* Check that no width is negative. Assignments by scripts are checked at once, but a native function may have written any value. */
 static rill_status check_widths(const script_instance *self, const rill_candidates *b)
@@ -147,12 +146,9 @@ static rill_status apply(void *self, rill_candidates *b)
     return RILL_OK;
 }
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring heuristics ----------------------------------------------------------------------------------------- */
 
-static rill_status create(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return script_instance_create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create, rill_heuristic, script_instance_create)
 
 static rill_status publish(script_table *t)
 {

@@ -1,7 +1,6 @@
-/* Schedulers and budget functions written in Lua: rill.scheduler{}, and functions for the option max-batch-hypotheses.
- * Their argument `f` is a view of the items in flight.
+/* Schedulers and budget functions (option max-batch-hypotheses) written in Lua. Their argument `f` is a view of the items in flight.
  *
- * The engine adapts a scheduler's result to its guarantees (scheduler.h). Here indexes are checked, and numbers for NaN. */
+ * The engine overrules a scheduler where needed (scheduler.h). Here indexes are checked, and numbers for NaN. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,7 +13,7 @@ typedef struct scheduler_instance {
     script_late failed; /* failure in encode_ahead(), which cannot return a status */
 } scheduler_instance;
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields of the view ------------------------------------------------------------------------------------------- */
 
 #define MEMBER(member) offsetof(rill_sched_view, member)
 static const script_view_field fields[] = {
@@ -36,7 +35,7 @@ static const script_view_field fields[] = {
 
 const script_view_class script_sched_view_class = {"sched_view", "f", fields, NULL, offsetof(rill_sched_view, n)};
 
-/* --- results, on top of the stack ------------------------------------------------------------------------------------ */
+/* --- reading the script's results ------------------------------------------------------------------------------------ */
 
 typedef struct order {
     int32_t n; /* number of items in flight; the script's choose() returns indexes of these */
@@ -103,10 +102,10 @@ static int32_t clamp(double x)
     return x < 0 ? 0 : x < INT32_MAX ? (int32_t)x : INT32_MAX;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling a scheduler ------------------------------------------------------------------------------------------ */
 
-/* Add the function's name and position, and the number of items in flight, to a failed call's message. The traceback lacks the position
- * if the function returned an invalid result. */
+/* Add the function's name and position, and the number of items in flight, to a failed call's message. For an invalid result the traceback
+ * lacks the position. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -175,7 +174,7 @@ static int32_t encode_ahead(void *self, const rill_sched_view *f)
     return clamp(a.value);
 }
 
-/* --- budgets ------------------------------------------------------------------------------------------------------ */
+/* --- calling a budget function ------------------------------------------------------------------------------------ */
 
 static const script_declaration budget_declaration = {
     .kind = SCRIPT_SCHEDULER, /* any kind will do, since a budget function is never registered */
@@ -184,8 +183,8 @@ static const script_declaration budget_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-/* Call a script's budget function. A result between 0 and 1 counts as 1, because 0 means no limit. A negative result fails here, where
- * the function's position is known. */
+/* Call a script's budget function. A result between 0 and 1 counts as 1, because 0 means no limit. A negative one fails here, where the
+ * position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};
@@ -208,12 +207,9 @@ void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **us
     *user = script_function_make(L, index, &budget_declaration);
 }
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring schedulers ----------------------------------------------------------------------------------------- */
 
-static rill_status create(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return script_instance_create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create, rill_scheduler, script_instance_create)
 
 static rill_status publish(script_table *t)
 {

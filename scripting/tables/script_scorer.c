@@ -1,11 +1,10 @@
 /* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
  *
- * A scorer is called once per timestep and phase. An item's rows form a segment, over which arrays reduce and broadcast. Methods that
- * modify scores have the form rows:word(row, ...), with row numbers from 1. With row nil they apply to all rows, and their numbers may be
- * arrays over rows or items.
+ * A scorer is called once per timestep and phase. An item's rows are a segment, over which arrays reduce and broadcast. Methods that
+ * modify scores are rows:word(row, ...), with rows from 1; row nil means all rows, with numbers or arrays over rows or items.
  *
- * Also functions for the option cube_key: they get a view of all live hypotheses and return a number for each. Cube pruning treats
- * hypotheses with equal numbers as equivalent. */
+ * Also functions for the option cube_key: from a view of all live hypotheses they return a number for each; equal numbers are equivalent
+ * for cube pruning. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 #include "rill/engine.h"
 #include "tables.h"
 
-/* Instructions charged for a step to the parent node, a look-up of a name, tokenizing a byte, and a row of a method call. */
+/* Instructions charged for: a step to the parent, a look-up of a name, tokenizing a byte, a row of a method call. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20, ROW_WORK = 10 };
 
 enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the functions in the declaration of a scorer */
@@ -29,7 +28,7 @@ typedef struct scorer_instance {
     rill_text text;
 } scorer_instance;
 
-/* One call of the scorer. */
+/* A call of a scorer. */
 typedef struct scorer_call {
     scorer_instance *self;
     const rill_scorer_rows *rows;
@@ -42,9 +41,9 @@ static const scorer_call *scorer_self(lua_State *L)
     return script_view_self(L)->call;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------------------------- */
+/* --- rows (one per hypothesis) ------------------------------------------------------------------------------------- */
 
-/* Return a row, counted from 0, whose number in the script is at `index`, counted from 1. Raises if it is out of range. */
+/* Return a row, from 0, whose number from 1 is at `index`. Raises if out of range. */
 static int32_t row_at(lua_State *L, const rill_scorer_rows *rows, int index)
 {
     lua_Integer row = luaL_checkinteger(L, index);
@@ -106,7 +105,7 @@ static int text(lua_State *L)
 
 /* --- hypothesis state ----------------------------------------------------------------------------------------------- */
 
-/* Return the address of a number in a scorer's state. Stack index 2: the row; 3: the number's index. Raises if out of range. */
+/* Return the address of a number in a scorer's state. Stack index 2: row; 3: the number's index. Raises if out of range. */
 static char *state_number(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -136,7 +135,7 @@ static int store_state(lua_State *L)
     return 0;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static int name(lua_State *L)
 {
@@ -171,8 +170,7 @@ static int find(lua_State *L)
     return 1;
 }
 
-/* rows:tokenize(text): return a table of actions, or nil and a message. Actions are read into a userdata, so that a Lua error cannot
- * leak them. */
+/* rows:tokenize(text): return a table of actions, or nil and a message. A userdata holds the actions, so that an error cannot leak them. */
 static int tokenize(lua_State *L)
 {
     size_t length;
@@ -199,7 +197,7 @@ static int tokenize(lua_State *L)
 
 /* --- arguments of modifiers ---------------------------------------------------------------------------------------- */
 
-/* The numbers that a script passes to a method for its rows. step 1: `values` has a number for each row; step 0: `single` is for all. */
+/* Numbers that a script passes to a method. step 1: `values` per row; step 0: `single` for all. */
 typedef struct row_numbers {
     int step;
     const double *values;
@@ -235,7 +233,7 @@ typedef struct modifier_form {
 #define FORM(MODIFIER, word, kind, has_value, call) {word, kind, has_value},
 static const modifier_form forms[] = {MODIFIERS(FORM)};
 
-/* Return the number of rows of a method call: 1 if stack index 2 has a row number, else all. *first: the first row. */
+/* Return the number of rows of a method call: 1 if stack index 2 has a row, else all. *first: the first row. */
 static int32_t read_rows(lua_State *L, const scorer_call *c, int32_t *first)
 {
     *first = lua_isnoneornil(L, 2) ? 0 : row_at(L, c->rows, 2);
@@ -249,8 +247,8 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-/* Read a method's argument at `index`. With `all` it may be an array, broadcast to one element per row in a userdata that is pushed.
- * kind: what a single integer must be; NO_NUMBER: a value. */
+/* Read a method's argument at `index`. With `all` it may be an array, broadcast to rows in a pushed userdata. kind: what a single integer
+ * must be; NO_NUMBER: a value. */
 static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
 {
     *out = (row_numbers){0, &out->single, 0};
@@ -305,7 +303,7 @@ static rill_status modify_row(rill_modifiers *modifiers, modifier how, int32_t r
     return RILL_OK;
 }
 
-/* rows:WORD(row, ...): apply a modifier, such as add or ban, to a row or to all rows. The number of the method is the modifier. */
+/* rows:WORD(row, ...): apply a modifier, such as add or ban, to a row or to all rows. The method's number is the modifier. */
 static int modify_rows(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -418,7 +416,7 @@ rill_modifiers *script_rows_modifiers(const script_view *rows)
     return ((const scorer_call *)rows->call)->modifiers;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------- */
+/* --- calling a scorer --------------------------------------------------------------------------------------------- */
 
 /* Find the first row of each item in the call, and store it in the instance's `offset`. */
 static rill_status find_items(scorer_call *c)
@@ -488,7 +486,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
                                &(failed_call){&c, 0});
 }
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring scorers -------------------------------------------------------------------------------------------- */
 
 static void free_scorer_instance(script_instance *instance)
 {
@@ -523,10 +521,7 @@ static void find_max_bonus(lua_State *L, script_instance *instance)
     self->max_end_bonus = check_bonus(L, -1, 1, "the end");
 }
 
-static rill_status create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
-{
-    return script_instance_create(table, ctx, arguments, self);
-}
+SCRIPT_CREATE(create, rill_scorer, script_instance_create)
 
 static double scorer_max_bonus(const void *self, double *end)
 {

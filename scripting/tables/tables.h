@@ -1,10 +1,9 @@
-/* tables.h: Lua functions as plugins of the engine.
+/* Lua functions as plugins of the engine.
  *
- * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to functions in a script_table, and return an object for
- * configurations. The plugin's struct must be the first member of the script_table, because callbacks cast it. A script_instance holds the
- * value that the script's `create` returned for one engine.
+ * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to functions in a script_table, whose first member is the
+ * plugin's struct, and return an object for configurations. A script_instance holds the value that the script's `create` returned.
  *
- * Ownership: script_tables belong to their script and are freed with it. Instances belong to the caller of create(). */
+ * Ownership: script_tables belong to their script, instances to the caller of create(). */
 #pragma once
 
 #include "arrays/arrays.h"
@@ -18,6 +17,13 @@ enum { SCRIPT_NAME_MAX = 48 };
 #define SCRIPT_PLUGIN(type, t) \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(type), .name = (t)->name, .summary = (t)->summary
 
+/* Define the function `create` of plugins of the type `type`, which calls `function`: it takes a plugin of any type. */
+#define SCRIPT_CREATE(create, type, function)                                                           \
+    static rill_status create(const type *table, rill_context *ctx, const char *arguments, void **self) \
+    {                                                                                                   \
+        return function(table, ctx, arguments, self);                                                   \
+    }
+
 /* Return the struct of the registered plugin or domain with this kind and name; NULL if there is none. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
 
@@ -28,12 +34,12 @@ extern const script_view_class script_candidates_class, script_rows_class, scrip
 /* Return the modifiers that belong to the rows of a view. */
 rill_modifiers *script_rows_modifiers(const script_view *rows);
 
-/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and returns a number (0: no
- * limit), or nil for the configured value. `user` belongs to the script. Raises Lua errors. */
+/* Make a callback for max-batch-hypotheses from the Lua function at `index`, which gets a scheduler view and returns a number (0: no
+ * limit), or nil for the configured value. `user` belongs to the script. Raises. */
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* Make a callback for the option cube_key from the Lua function at `index`. The function gets the hypotheses and returns an array of
- * numbers, equal for equivalent hypotheses. `user` belongs to the script. Raises Lua errors. */
+/* Make a callback for the option cube_key from the Lua function at `index`, which returns equal numbers for equivalent hypotheses. `user`
+ * belongs to the script. Raises. */
 void script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
 /* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */
@@ -92,18 +98,16 @@ struct script_table {
     int function[SCRIPT_MAX_FUNCTIONS];
 };
 
-/* --- declaring ---------------------------------------------------------------------------------------------------- */
+/* --- declaring plugins -------------------------------------------------------------------------------------------- */
 
-/* Add the function rill.WORD, which reads a declaration, publishes it and returns an object for it. The table `rill` is on top of the
- * stack. */
+/* Add the function rill.WORD, which reads a declaration and returns an object for it. The table `rill` is on top of the stack. */
 void script_declaration_open(lua_State *L, const script_declaration *declaration);
 
-/* Declare the Lua function at `index` as a plugin with a generated name, and as the declaration's first function. Repeated calls return
- * the same script_table. Pushes two values, the object on top. Raises Lua errors. */
+/* Declare the Lua function at `index` as a plugin with a generated name, once. Returns its script_table. Pushes two values, the object on
+ * top. Raises. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
 
-/* Make an instance of the Lua function at `index` for script_instance_call(), of a kind without plugin struct. The script owns it.
- * Raises Lua errors. */
+/* Make an instance of the Lua function at `index` for script_instance_call(), without plugin struct, owned by the script. Raises. */
 void *script_function_make(lua_State *L, int index, const script_declaration *declaration);
 
 /* Return the script_table of the object at `index`, which a declaration returned; NULL if the value is no such object. */
@@ -115,25 +119,25 @@ rill_status script_instance_create(const void *table, rill_context *ctx, const c
 /* Implements destroy() for plugins of all kinds. */
 void script_instance_destroy(void *self);
 
-/* --- calling ------------------------------------------------------------------------------------------------------ */
+/* --- calling plugins ---------------------------------------------------------------------------------------------- */
 
-/* Call function number `which` of the declaration with a view of the engine struct `data` and the instance's value. call: further data for
- * the view's methods. The caller must have called script_begin().
- *   take: reads the single result on top of the stack (the function is at index 2), and may raise; NULL: the result is ignored. */
+/* Call function `which` of the declaration with a view of the engine struct `data` and the instance's value, after script_begin().
+ *   call: further data for the view's methods
+ *   take: reads the single result on top of the stack (the function is at index 2), may raise; NULL: the result is ignored */
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
                                  const void *call, void (*take)(lua_State *L, void *out), void *out);
 
 /* A `take` for functions whose result is ignored: raises if it is an array. `instead`: a string, what the script should do instead. */
 void script_refuse_array(lua_State *L, void *instead);
 
-/* Add the failing input to the message of a call that failed with `status` for n items; returns `status`. call_one(user, i, &id) repeats
- * the call for item i alone, and returns its input's id. first: the id of item 0's input. */
+/* Add the failing input to the message of a call that failed for n items; returns `status`. call_one(user, i, &id) repeats the call for
+ * item i alone, and returns its input's id. first: id of item 0's input. */
 rill_status script_locate_error(const script_instance *instance, rill_status status, int32_t n, int64_t first,
                                 rill_status (*call_one)(void *user, int32_t i, int64_t *id), void *user);
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening the libraries ----------------------------------------------------------------------------------------- */
 
-/* Open and close this module in a script's state. A function that opens adds a function to the table `rill`, or opens a view's class. */
+/* Open and close this module in a script's state: functions of the table `rill`, and views' classes. */
 void script_open_heuristics(lua_State *L); /* adds rill.heuristic */
 /* adds rill.scorer, and opens the view that functions for the option cube_key get */
 void script_open_scorers(lua_State *L);

@@ -179,7 +179,7 @@ feed six "$rill" decode -m asking -q --n-best 1
 exits 0; lines 6; prints "0 ||| "
 with_search '"heuristics": ["max_candidates:2"]'
 feed six "$rill" decode -m asking -q
-exits 1; says 'unknown heuristic "max_candidates" under "options": set the option max-children'
+exits 1; says 'unknown heuristic "max_candidates": set the option max-children'
 with_search '"n_best": 2'
 feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "

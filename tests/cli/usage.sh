@@ -181,10 +181,10 @@ search '"absolute": "avg", "prune_absolute": 1' 'prune_absolute is given twice, 
 search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
 search '"shortlist": ""' 'shortlist: "" is not the path of a file'
 search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
-search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "options": did you mean "absolute"?'
-search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list` shows all, and plugins add more'
-search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "options": did you mean "word_reward"?'
-search '"scheduler": "topup"' 'unknown scheduler "topup" under "options": did you mean "top-up"?'
+search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut": did you mean "absolute"?'
+search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz": `rill list` shows all, and plugins add more'
+search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward": did you mean "word_reward"?'
+search '"scheduler": "topup"' 'unknown scheduler "topup": did you mean "top-up"?'
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
 
 # --- what a name holds does not command the terminal

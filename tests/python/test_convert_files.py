@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import pathlib
-import pickle
 import struct
 import sys
 import tempfile
@@ -13,6 +11,7 @@ import zipfile
 from typing import Any
 
 import numpy as np
+import torch_writer
 from common import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -21,54 +20,7 @@ import marian_binary  # noqa: E402
 import model_files  # noqa: E402
 import torch_files  # noqa: E402
 from convert_marian import Source  # noqa: E402
-
-
-class _Global:
-    """What is pickled as a function of torch's called with arguments."""
-
-    def __init__(self, *arguments: Any) -> None:
-        self.arguments = arguments
-
-    def __reduce__(self) -> Any:
-        return _rebuild, self.arguments
-
-
-def _rebuild(*arguments: Any) -> Any:
-    return arguments
-
-
-class _FloatStorage:
-    pass
-
-
-class _Storage:
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-
-class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
-    """Writes data.pkl as torch.save does, without torch."""
-
-    def persistent_id(self, value: Any) -> Any:
-        return ("storage", _FloatStorage, "0", "cpu", value.count) if isinstance(value, _Storage) else None
-
-    def save_global(self, value: Any, name: Any = None) -> None:
-        names = {_rebuild: b"torch._utils\n_rebuild_tensor_v2\n", _FloatStorage: b"torch\nFloatStorage\n"}
-        if value in names:
-            self.write(pickle.GLOBAL + names[value])
-            self.memoize(value)
-        else:
-            super().save_global(value, name)
-
-    dispatch = {**pickle._Pickler.dispatch, type: save_global, type(_rebuild): save_global}  # type: ignore[attr-defined]
-
-
-def torch_file(path: pathlib.Path, shape: tuple[int, ...], stride: tuple[int, ...], count: int, numbers: int, packed: bool = False) -> None:
-    data = io.BytesIO()
-    _Pickler(data, 2).dump({"w": _Global(_Storage(count), 0, shape, stride, False, None)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as archive:
-        archive.writestr("archive/data.pkl", data.getvalue())
-        archive.writestr("archive/data/0", np.arange(numbers, dtype="<f4").tobytes())
+from marian_model import save_binary  # noqa: E402
 
 
 def npz(path: pathlib.Path, header: str, body: bytes) -> None:
@@ -83,10 +35,14 @@ class Sizes(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def write(self, shape: tuple[int, ...], stride: tuple[int, ...], count: int, numbers: int, packed: bool = False) -> pathlib.Path:
+        """A view of a storage with so many numbers, of which `count` are stated."""
+        tensor = torch_writer.Tensor(np.arange(numbers, dtype=np.float32), 0, shape, stride, count)
+        torch_writer.save(self.folder / "model.bin", {"w": tensor}, packed=packed)
+        return self.folder / "model.bin"
+
     def read(self, *arguments: Any, **keywords: Any) -> Any:
-        path = self.folder / "model.bin"
-        torch_file(path, *arguments, **keywords)
-        file = torch_files.TorchFile(str(path))
+        file = torch_files.TorchFile(str(self.write(*arguments, **keywords)))
         return file.array(file.root["w"], "w")
 
     def test_torch(self) -> None:
@@ -104,8 +60,7 @@ class Sizes(unittest.TestCase):
                 self.read(shape, stride, count, 4)
 
     def test_a_zip_that_announces_more_than_it_holds(self) -> None:
-        path = self.folder / "model.bin"
-        torch_file(path, (4,), (1,), 4, 4, packed=True)
+        path = self.write((4,), (1,), 4, 4, packed=True)
         data = bytearray(path.read_bytes())
         at = data.rindex(b"PK\1\2")  # of data/0 in the directory
         for size, message in ((2**20, "data/0: 1048576 bytes were announced"), (2**31, "unpacks to more than 16777216 bytes")):
@@ -131,8 +86,7 @@ class Sizes(unittest.TestCase):
         path = self.folder / "model.bin"
 
         def write(shape: tuple[int, ...], data: bytes) -> None:
-            header = struct.pack("<QQ", 1, 1) + struct.pack("<QQQQ", 2, 0x404, len(shape), len(data))
-            path.write_bytes(header + b"w\0" + struct.pack(f"<{len(shape)}i", *shape) + struct.pack("<Q", 0) + data)
+            save_binary(path, {"w": (0x404, data, shape)}, align=1)
 
         write((1, 2), np.float32([1, 2]).tobytes())
         self.assertEqual(marian_binary.read_binary(str(path))["w"].tolist(), [[1, 2]])

@@ -29,7 +29,7 @@ import rill
 sys.path.insert(0, str(ROOT / "tools"))
 import convert_mt  # noqa: E402
 from marian_folder import unpacked  # noqa: E402
-from marian_model import marian_arrays, marian_options, yaml_of  # noqa: E402
+from marian_model import binary_items, marian_arrays, marian_options, save_binary  # noqa: E402
 from model_files import read_safetensors  # noqa: E402
 
 FIRST, BEST = 12, 3
@@ -51,16 +51,7 @@ def write_model(path: pathlib.Path) -> None:
     """Marian's .bin, in fp32."""
     config = json.loads((MODELS / "de-en" / "config.json").read_text())
     arrays = marian_arrays(read_safetensors(str(MODELS / "de-en" / "model.safetensors")), config)
-    items = [
-        (name.encode() + b"\0", 0x404, array.shape, np.ascontiguousarray(array, np.float32).tobytes()) for name, array in arrays.items()
-    ]
-    options = yaml_of(marian_options(config)).encode() + b"\0"
-    items.append((b"special:model.yml\0", 0x101, (1, len(options)), options))
-    head = struct.pack("<QQ", 1, len(items))
-    head += b"".join(struct.pack("<QQQQ", len(name), kind, len(shape), len(data)) for name, kind, shape, data in items)
-    head += b"".join(name for name, *_rest in items)
-    head += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _name, _kind, shape, _data in items)
-    path.write_bytes(head + struct.pack("<Q", 0) + b"".join(data for *_rest, data in items))
+    save_binary(path, binary_items(arrays, marian_options(config)))
 
 
 def make_lists(words: int) -> list[list[int]]:

@@ -9,7 +9,7 @@ import pickle
 import struct
 import sys
 import zipfile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ _NAMES: dict[Any, bytes] = {}
 
 def named(module: str, name: str) -> type:
     """A class that is pickled as one of a package that is not here."""
-    made = type(name, (), {})
+    made = type(name, (), {"__module__": module})
     _NAMES[made] = f"{module}\n{name}\n".encode()
     return made
 
@@ -30,9 +30,20 @@ _STORAGES = {
 }
 
 
-class _Storage:
-    def __init__(self, key: str, array: np.ndarray[Any, Any]) -> None:
-        self.key, self.array = key, array
+class Tensor(NamedTuple):
+    """A view of an array's numbers; the file states `count` of them."""
+
+    array: np.ndarray[Any, Any]
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    count: int
+
+
+class _Storage(NamedTuple):
+    key: str
+    array: np.ndarray[Any, Any]
+    count: int
 
 
 class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
@@ -46,16 +57,17 @@ class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
     def persistent_id(self, value: Any) -> Any:
         if not isinstance(value, _Storage):
             return None
-        return ("storage", _STORAGES[value.array.dtype.str[1:]], value.key, "cpu", value.array.size, *self.end)
+        return ("storage", _STORAGES[value.array.dtype.str[1:]], value.key, "cpu", value.count, *self.end)
 
     def reducer_override(self, value: Any) -> Any:
-        if not isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray):
+            base = value if value.base is None else value.base
+            offset = (value.ctypes.data - base.ctypes.data) // value.itemsize
+            value = Tensor(base, offset, value.shape, tuple(n // value.itemsize for n in value.strides), base.size)
+        if not isinstance(value, Tensor):
             return NotImplemented
-        base = value if value.base is None else value.base
-        storage = self.storages.setdefault(id(base), _Storage(str(len(self.storages)), base))
-        offset = (value.ctypes.data - base.ctypes.data) // value.itemsize
-        stride = tuple(n // value.itemsize for n in value.strides)
-        return _REBUILD, (storage, offset, value.shape, stride, False, collections.OrderedDict())
+        storage = self.storages.setdefault(id(value.array), _Storage(str(len(self.storages)), value.array, value.count))
+        return _REBUILD, (storage, value.offset, value.shape, value.stride, False, collections.OrderedDict())
 
     def save_global(self, value: Any, name: Any = None) -> None:
         if value in _NAMES:
@@ -67,14 +79,16 @@ class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
     dispatch = {**pickle._Pickler.dispatch, type: save_global}  # type: ignore[attr-defined]
 
 
-def save(path: pathlib.Path, value: Any, zipped: bool = True, order: str = "little") -> None:
-    """Write the value as torch.save does, or did before version 1.6: one behind the other. order: that of the arrays' bytes."""
+def save(path: pathlib.Path, value: Any, zipped: bool = True, order: str = "little", packed: bool = False) -> None:
+    """Write the value as torch.save does, or did before version 1.6: one behind the other. order: that of the arrays' bytes. packed: the
+    zip is compressed, as other programs leave it.
+    """
     data = io.BytesIO()
     pickler = _Pickler(data, not zipped)
     pickler.dump(value)
     storages = pickler.storages.values()
     if zipped:
-        with zipfile.ZipFile(path, "w") as archive:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as archive:
             archive.writestr("archive/data.pkl", data.getvalue())
             archive.writestr("archive/byteorder", order)
             for storage in storages:

@@ -1,7 +1,7 @@
-/* Which of the framework's functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted, nothing finished.
+/* Which framework functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted or finished.
  *
- * The framework is compiled for this program with -O0 -finstrument-functions. Printed are lines "call DEPTH CALLER CALLEE", addresses in
- * hexadecimal, one for each pair and its least depth, which meter.py turns into names. The domain calls nothing of the framework. */
+ * The framework is compiled with -O0 -finstrument-functions. Prints lines "call DEPTH CALLER CALLEE", one per pair with its least depth,
+ * in hexadecimal addresses that meter.py turns into names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ void __cyg_profile_func_exit(void *callee, void *site)
     if (recording && depth > 0) depth--;
 }
 
-/* --- a domain: every action is legal, and each has a score by the node's action ------------------------------------ */
+/* --- a domain with a score for every action ------------------------------------------------------------------------ */
 
 static int32_t last_action[MAX_NODES];
 

@@ -1,9 +1,9 @@
-/* Plain C functions that native.lua binds; they need no registration, no plugin and no Lua.
+/* Plain C functions that native.lua binds.
  *
  *   cc -O2 -shared -fPIC -I framework/include -o native.so native.c
  *
- * The first two take rill's structs and serve as a heuristic and a scorer: the engine calls them without Lua in
- * between. They fail by returning a negative number, preferably a rill_status. The others do not depend on rill. */
+ * The first two are a heuristic and a scorer, called by the engine without Lua in between; they fail by a negative rill_status. The others
+ * do not depend on rill. */
 #include <stddef.h>
 
 #include "rill/heuristic.h"

@@ -1,14 +1,14 @@
 /* One allocation for several arrays; every array begins at a cache line.
  *
- *   scratch   temporary arrays of a call. A layout function runs twice: first without a block to add up sizes, then with the block to set
- *             pointers. The block only grows, so a steady state allocates nothing. Growing loses its content.
+ *   scratch   temporary arrays of a call. The layout function runs twice: without a block to add up sizes, then to set pointers.
+ *             The block only grows. Growing loses its content.
  *
  *                 rill_carver carver = {0};
  *                 lay_out(&work, &carver);
  *                 status = rill_carve_reserve(ctx, &block, &room, &carver);
  *                 lay_out(&work, &carver);
  *
- *   columns   a table that grows: parallel arrays of one capacity, whose content is kept.
+ *   columns   parallel arrays of one capacity that grow and keep their content.
  *
  *                 const rill_array columns[] = {RILL_ARRAY(table->id), RILL_ARRAY(table->size)};
  *                 status = rill_columns_grow(ctx, &table->memory, need, columns, 2, "the table");
@@ -34,12 +34,11 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
     return array;
 }
 
-/* Enlarge *block from *capacity bytes to at least c->used, and set *c to its start. Growing loses the content. After a failure *block is
- * NULL.
+/* Grow *block to at least c->used bytes, and set *c to its start. The content is lost. On failure *block is NULL.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c);
 
-/* A column of a table: the address of its pointer, and the size of one element. */
+/* A column: the address of its pointer, and the size of an element. */
 typedef struct rill_array {
     void *place;
     size_t size;
@@ -53,11 +52,11 @@ typedef struct rill_array {
 /* The memory of a table's columns; zero-initialise. */
 typedef struct rill_columns {
     char *block;
-    size_t bytes, capacity; /* bytes: size of the block; capacity: number of elements for which each column has room */
+    size_t bytes, capacity; /* size of the block in bytes; elements per column */
 } rill_columns;
 
-/* Grow each of the n columns to at least `need` elements, by at least half. Content is kept, new elements are zero. `what` names the table
- * in the error. On failure nothing changes.
+/* Grow n columns to at least `need` elements. Content is kept; new elements are zero. On failure nothing changes.
+ *   what: the table's name in errors
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_array *columns,
                                        size_t n, const char *what);

@@ -1,4 +1,4 @@
-/* Constraints on outputs: lines of text, each for one input's output, and files of allowed outputs (tries).
+/* Constraints on outputs: one line of text per input, and tries of allowed outputs.
  * Threads: as the context. Stability: stable within a major version. */
 #ifndef RILL_CONSTRAINTS_H
 #define RILL_CONSTRAINTS_H
@@ -7,58 +7,59 @@
 
 RILL_C_BEGIN
 
-/* --- lines -------------------------------------------------------------------------------------------------------------- */
+/* --- constraint lines --------------------------------------------------------------------------------------------------- */
 
-/* A line consists of parts separated by " ||| ". A part is NAME:TEXT: a scorer of the run, and its arguments for this input:
+/* A constraint line has parts NAME:TEXT, separated by " ||| ": the name of a scorer, and its arguments for this input:
  *
  *     prefix:The cat ||| ban:dog ||| ban:a big ||| require:mat
  *
- * Parts with the same name are joined with " ||| ". The scorers must belong to the run. The scorers prefix, ban, allow and require do
- * nothing without arguments, so a run may list them only to allow constraint lines. Scorers not named in the line keep the setup's
- * arguments. */
+ * The run must have the scorers. Scorers that the line does not name keep the run's arguments.
+ * prefix, ban, allow and require do nothing without arguments. */
 typedef struct rill_constraints rill_constraints;
 
-/* Names of the built-in scorers for constraint lines: prefix, ban, allow, require; NULL-terminated. */
+/* The scorers made for constraint lines: prefix, ban, allow, require; NULL-terminated. */
 RILL_API const char *const *rill_constraint_names(void);
 
-/* Create a parser of constraint lines for runs with the scorers of `setup`; it copies the names of the scorers. *out: freed by the caller.
- * RILL_OK · RILL_ERR_MEMORY */
+/* Create a parser of constraint lines for the scorers of `setup`, which are copied. *out: freed by the caller.
+ *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, const rill_engine_setup *setup);
-RILL_API void rill_constraints_free(rill_constraints *constraints); /* NULL is allowed */
+RILL_API void rill_constraints_free(rill_constraints *constraints); /* freeing NULL does nothing */
 
-/* Parse a constraint line. *scorers: for rill_request.scorers, valid until the next line is parsed; NULL for an empty line.
- *   RILL_OK · RILL_ERR_INPUT (recorded: a part without a colon; a name that is not a scorer of the run) · RILL_ERR_MEMORY */
+/* Parse a line into *scorers, for rill_request.scorers; valid until the next call. NULL: the line is empty.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: a part without a colon, or an unknown scorer) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_constraints_read(rill_constraints *constraints, const char *line, size_t length,
                                            const char *const **scorers);
 
-/* --- tries -------------------------------------------------------------------------------------------------------------- */
+/* --- trie files --------------------------------------------------------------------------------------------------------- */
 
-/* Tries of allowed outputs: files for the scorer `trie:FILE`, which restricts outputs to a set of sequences.
+/* A trie of allowed outputs, for the scorer `trie:FILE`.
  *
  *     rill_trie *trie;
  *     rill_trie_create(&trie, ctx, info->actions);
- *     while (have_sequence) rill_trie_add(trie, action, n);     // the end action included, where the domain has one
+ *     while (have_sequence) rill_trie_add(trie, action, n);     // include the end action, if the domain has one
  *     rill_trie_write(trie, write, user);
  *     rill_trie_free(trie);
  *
- * The file, all numbers little-endian: the bytes "rilltrie"; uint32 version 1, the model's actions, nodes N (the root is node 0), length of
- * the longest sequence; uint64 sequences; uint32 first[N + 1]; int32 action[N]. Nodes are numbered by level, so the children of node v are
- * nodes first[v] to first[v + 1] - 1, in order of their actions; action[v] is the action that leads to node v, -1 for the root. A node
- * takes 8 bytes.
- * The scorer reads the whole file into memory, once for all workers of a context. */
+ * File format, little-endian:
+ *   "rilltrie"
+ *   uint32 version (1), vocabulary size, trie nodes N, longest sequence
+ *   uint64 number of sequences
+ *   uint32 first[N + 1]   the children of trie node v are first[v] to first[v + 1] - 1
+ *   int32 action[N]       the action that leads to trie node v; -1 for the root, node 0
+ * Nodes are numbered by level, and siblings ascend by action. All workers share one copy in memory. */
 typedef struct rill_trie rill_trie;
 
-/* Create an empty set of sequences for a model with `actions` actions (vocabulary size). *out: freed by the caller. RILL_OK ·
- * RILL_ERR_MEMORY */
+/* Create an empty trie. actions: vocabulary size. *out: freed by the caller.
+ *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_trie_create(rill_trie **out, rill_context *ctx, int32_t actions);
-RILL_API void rill_trie_free(rill_trie *trie); /* NULL is allowed */
+RILL_API void rill_trie_free(rill_trie *trie); /* freeing NULL does nothing */
 
-/* Add a sequence. A duplicate changes nothing. If one sequence is a prefix of another, only the longer one is kept.
- *   RILL_OK · RILL_ERR_ARGUMENT (an empty sequence, or an action that the model does not have) · RILL_ERR_MEMORY */
+/* Add a sequence of n actions. Of two sequences, one a prefix of the other, the longer is kept.
+ *   RILL_OK · RILL_ERR_ARGUMENT (an empty sequence, or an unknown action) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_trie_add(rill_trie *trie, const int32_t *action, int32_t n);
 
-/* Write the file in chunks; a negative return of `write` aborts it.
- *   RILL_OK · RILL_ERR_ARGUMENT (no sequence was added, or there are 2^31 nodes) · RILL_ERR_MEMORY · the failure that `write` returns */
+/* Write the file in chunks; a negative return of `write` ends the call.
+ *   RILL_OK · RILL_ERR_ARGUMENT (no sequences, or 2^31 trie nodes) · RILL_ERR_MEMORY · the failure of `write` */
 RILL_API rill_status rill_trie_write(rill_trie *trie, rill_status (*write)(void *user, const void *bytes, size_t n),
                                      void *user);
 

@@ -1,13 +1,13 @@
-/* The configuration in a model's directory: config.json, key "rill".
+/* The key "rill" of config.json in a model's directory: default options of the model.
  *
  *     "rill": {"domain": "semparse", "example": "what is the capital of texas",
  *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
- * "example" is an input that the model can decode; the page of `rill serve` shows it.
- * Keys of "options" are options of rill_option_source_set(), with "-" or "_". absolute, relative and relative_local make up the list of
- * heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table() are refused:
- * they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. Without a domain name, the domain that supports
- * the "model_type" reads the directory (rill_domain.model_types).
+ *   domain    the domain (model reader); without it, "model_type" of config.json selects one (rill_domain.model_types)
+ *   example   an input shown by `rill serve`
+ *   options   defaults, by names of rill_option_source_set(), with "-" or "_"; paths are relative to the directory. Options of
+ *             rill_output_table() are refused: they are the user's choice. absolute, relative and relative_local name
+ *             heuristics, applied in the file's order; "heuristics" adds others
  * Stability: structs are only appended to. */
 #ifndef RILL_FOLDER_H
 #define RILL_FOLDER_H
@@ -18,27 +18,27 @@ RILL_C_BEGIN
 
 typedef struct rill_folder {
     rill_context *ctx;
-    /* the domain that reads the model; "": config.json names none, and no domain supports the model's type */
+    /* name of the domain (model reader); "": unknown */
     char domain[64];
-    char type[64]; /* the model_type of config.json if no domain supports it; else "" */
+    char type[64]; /* model_type of config.json if no domain supports it; else "" */
     int found;     /* 1: the directory has a config.json */
-    /* the file's search options, as defaults. If it sets none besides domain options: the domain's default search settings */
+    /* default search options, from the file; if the file sets no search options, from the domain */
     rill_option_source *search;
-    char example[256]; /* an input that the model can decode; "": not set */
+    char example[256]; /* an example input; "": not set */
 } rill_folder;
 
-/* Read the configuration of the directory at `path`. A path to a file, or NULL, yields no configuration.
- *   path, domain: NULL where unknown; a domain passed here overrides the directory's
- *   out: cleared by the caller with rill_folder_clear(), also after a failure
- *   RILL_OK (also without a config.json) · RILL_ERR_NOT_FOUND (no such path) · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_OPTION (its options
- *   contradict each other), with the file, and the line where known · RILL_ERR_MEMORY */
+/* Read the configuration of a model's directory. A file or NULL as path has no configuration.
+ *   domain: overrides the directory's; NULL if unknown
+ *   out: cleared by the caller with rill_folder_clear(), also on failure
+ *   RILL_OK (also without config.json) · RILL_ERR_NOT_FOUND (no such path) · RILL_ERR_IO · RILL_ERR_FORMAT ·
+ *   RILL_ERR_OPTION (contradictory options) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *path, const char *domain);
 RILL_API void rill_folder_clear(rill_folder *folder); /* a zeroed struct is allowed */
 
-/* Record and return RILL_ERR_NOT_FOUND with the reason why no domain is known for the model at `path`. */
+/* Record and return RILL_ERR_NOT_FOUND: why no domain is known for the model at `path`. */
 RILL_API rill_status rill_folder_fail_no_domain(const rill_folder *folder, const char *path);
 
-/* As rill_option_text(), for a JSON value of the library jansson, wherever JSON options are read. */
+/* As rill_option_text(), for a JSON value of the library jansson. */
 struct json_t;
 RILL_API rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const struct json_t *value,
                                            char buffer[RILL_OPTION_MAX], const char **text);

@@ -1,7 +1,6 @@
-/* Profiles: the measured cost of each operation of a model, and the peak performance of the machine.
+/* Profiles: the measured cost of a model's operations, and the machine's peak performance.
  *
- * A domain that runs graphs on a device (device.h) reports them through its members `profile` and `profile_row`; a caller asks the
- * engine. Profiling reads the clock per operation and block, so it is off by default.
+ * Off by default: profiling reads the clock per operation and block. Call rill_engine_profile() (engine.h).
  * Stability: structs are only appended to. */
 #ifndef RILL_PROFILE_H
 #define RILL_PROFILE_H
@@ -10,23 +9,23 @@
 
 RILL_C_BEGIN
 
-/* Kinds of arithmetic; the peak performance of each is measured separately. */
+/* Kinds of arithmetic, each with its own peak performance. */
 typedef enum rill_arithmetic {
-    RILL_ARITHMETIC_F32 = 0, /* fp32; also used with bf16 weights on processors that do not multiply bf16 */
+    RILL_ARITHMETIC_F32 = 0, /* fp32, also with bf16 weights on CPUs without bf16 products */
     RILL_ARITHMETIC_INT8 = 1,
-    RILL_ARITHMETIC_BF16 = 2, /* products of bf16 with sums in fp32 */
+    RILL_ARITHMETIC_BF16 = 2, /* bf16 products, fp32 sums */
     RILL_ARITHMETICS = 3,
 } rill_arithmetic;
 
-/* Measured cost of one operation of a graph since profiling started. Flops and bytes are the minimum that the operation needs; a
- * multiply-add is two flops. Weights count as read once for each block of rows. */
+/* Cost of one operation of a graph, measured. Flops and bytes are the minimum needed; a multiply-add is two flops. Weights are
+ * counted once per block of rows. */
 typedef struct rill_op_profile {
-    const char *program, *operation; /* borrowed: valid as long as the model is open */
+    const char *program, *operation; /* names, valid until the model is closed */
     int64_t calls, rows;
-    double seconds; /* measured time, summed over threads */
+    double seconds; /* time in seconds, summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
-    int64_t launches; /* on a GPU: number of launched kernels and matrix products */
+    int64_t launches; /* GPU: number of launched kernels and GEMMs */
 } rill_op_profile;
 
 /* Measured peak performance of one thread. */
@@ -35,7 +34,7 @@ typedef struct rill_limits {
     double bytes;                   /* bytes read from main memory per second */
 } rill_limits;
 
-/* Counts of a GPU's graph runs: captured as a CUDA graph, or replayed for the same memory layout. All 0 on a processor. */
+/* How a GPU ran its graphs: directly, captured as a CUDA graph, or replayed. All 0 on a CPU. */
 typedef struct rill_graph_runs {
     int64_t direct;   /* runs whose operations were launched one by one */
     int64_t captured; /* runs that were captured, and launched as the CUDA graph */
@@ -43,8 +42,7 @@ typedef struct rill_graph_runs {
     int64_t evicted;  /* CUDA graphs dropped to make room for others */
 } rill_graph_runs;
 
-/* Returns an operation's fraction of peak performance (roofline model): its least time at peak, divided by its measured time. 0 if the time
- * or the limits are 0. */
+/* Returns an operation's fraction of peak (roofline model): shortest possible time / measured time; 0 if unknown. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {
     if (!(limits->bytes > 0)) return 0;

@@ -1,6 +1,4 @@
-/* rill: streaming batched beam search for models that are decoded one action (token, parser transition) at a time.
- *
- * This header includes everything that a program needs to decode. Plugins (domains, heuristics, scorers, schedulers) include plugin.h.
+/* rill: streaming batched beam search. Include this header to decode; plugins include plugin.h.
  *
  *   context.h   allocator, log, errors      registry.h       domains and plugins by name
  *   status.h    codes                       model.h          opening a model, its actions and texts
@@ -11,11 +9,13 @@
  *   profile.h   cost of a model's operations  constraints.h  constraints on one input's output, sets of allowed outputs
  *   version.h   versions                    evidence.h       n-gram posteriors for lattice MBR
  *
- * Terms: an *input* is one sequence to decode; an *item* is an input in flight; an *action* (a token, a parser transition) extends a
- * hypothesis by one. Scores are sums of natural-log probabilities, higher is better; RILL_SCORE_DEAD is never chosen. Equal scores are
- * ordered by the parent's rank, then by the smaller action. Symbols: n items or rows, k beam size, M choices per row, N maximum number of
- * items in flight. Source of the algorithm: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search", EMNLP
- * 2020. */
+ * Terms
+ *   input    one sequence to decode
+ *   item     an input in flight
+ *   action   a token or parser transition: extends a hypothesis by one
+ *   score    a sum of natural-log probabilities, higher is better. Ties go to the better parent's child, then to the smaller action
+ * Symbols: n items or rows, k beam size, M choices per row, N maximum number of items in flight.
+ * Source: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search", EMNLP 2020. */
 #ifndef RILL_H
 #define RILL_H
 

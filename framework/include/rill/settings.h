@@ -1,8 +1,8 @@
-/* Search settings: one struct, and one table with the name, help and range of every field.
+/* Search settings: a struct, and a table with name, help and range of each field.
  *
- * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies presets,
- * replaces 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself.
- * Stability: fields are only appended, unset at 0. Functions read and write the shorter struct of an older program as far as it goes. */
+ * Order of use: rill_settings_default(); set fields, or rill_settings_set(); rill_engine_create(), which resolves a copy: applies presets
+ * and defaults, and refuses contradictions (rill_settings_resolve()).
+ * Stability: fields are only appended, and 0 is unset. Functions accept the shorter struct of an older program. */
 #ifndef RILL_SETTINGS_H
 #define RILL_SETTINGS_H
 
@@ -10,10 +10,10 @@
 
 RILL_C_BEGIN
 
-/* Bytes reserved for a rill_settings inside other structs: it may grow without moving the members after it. */
+/* Space for rill_settings inside other structs, so that it can grow. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
-/* Values of settings (docs/search.md). 0 stands for the default of the method or preset, else for rill's default, the value 1. */
+/* Values of settings (docs/search.md). 0: the default of the method or preset, or else the value 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -41,96 +41,92 @@ typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LON
 
 typedef struct rill_settings {
     size_t struct_size;
-    char method[32]; /* name in rill_method_table(): scheduler and preset of a run; default "stream-all" */
+    char method[32]; /* method: scheduler and preset, a name in rill_method_table(); default "stream-all" */
     int32_t k;       /* beam size, 1..65536; 0 = 10 (greedy: 1) */
-    int32_t n;       /* batch size: items decoded together, 1..1048576; 0 = 10 */
-    /* N: maximum number of items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
+    int32_t n;       /* batch size: inputs decoded together, 1..1048576; 0 = 10 */
+    /* N: maximum number of inputs in flight; 0 = n, or 100 n under a budget (streaming methods only) */
     int32_t max_items;
-    int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
-    /* inputs are admitted when at most this share (0..1) of max_items is in flight; < 0 = the method's default (1/6; top-up 1/2) */
+    int32_t budget; /* maximum number of hypotheses per timestep; 0 = no limit */
+    /* admit inputs when at most this share (0..1) of max_items is in flight; < 0 = the method's default (1/6; top-up 1/2) */
     double refill;
-    /* M: maximum number of children per hypothesis; 0 = 2k if `finish` is "immediate", else k */
+    /* M: maximum number of children per hypothesis; 0 = k, or 2k if `finish` is "immediate" */
     int32_t max_candidates;
-    /* when an ended candidate leaves the beam as an output; 0 = "top", or "immediate" with RILL_FIXED_AS_FAIRSEQ under the method
-     * "fixed" */
+    /* when an ended hypothesis becomes an output; 0 = "top", or the method's default */
     rill_finish finish;
-    int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
-    double patience;    /* stop_after = round(k * patience); 0 = unset; cannot be combined with stop_after */
+    int32_t stop_after; /* number of outputs after which an input's search stops; 0 = k, under stop top 1 */
+    double patience;    /* stop_after = round(k * patience); 0 = unset; not combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
     int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
-    /* alpha: outputs are ordered by path_score / length^alpha. 0 = the sum of log-probabilities, 1 = their mean per action */
+    /* alpha: outputs are ordered by path_score / length^alpha; 0 = sum, 1 = mean of log-probabilities */
     double length_penalty;
-    int32_t n_best;      /* maximum number of outputs returned per input; 0 = 1 */
-    rill_sort sort;      /* order in which inputs are admitted within a window of the input stream */
-    int32_t sort_window; /* number of inputs in that window; 0 = the larger of N and 1,000 */
-    /* after this many timesteps admit no input until all items in flight have finished; 0 = never */
+    int32_t n_best;      /* maximum number of outputs per input; 0 = 1 */
+    rill_sort sort;      /* sort inputs by length within a window of the stream, before admission */
+    int32_t sort_window; /* number of inputs in the sorting window; 0 = the larger of N and 1,000 */
+    /* finish all inputs in flight before admitting more, after this many timesteps; 0 = never */
     int32_t flush_every;
-    int32_t unordered; /* 1: deliver results in order of completion, not of input */
-    int32_t check;     /* 1: check that heuristics and scorers give the same result for each item alone */
-    /* Maximum number of states of all items together; 0 = no limit. An input whose own search needs more states fails; other
-     * inputs' outputs do not change. docs/search.md explains this and the following settings. */
+    int32_t unordered; /* 1: results come in order of completion, not of input */
+    int32_t check;     /* 1: check that heuristics and scorers treat each input independently */
+    /* maximum number of hypothesis states in memory; 0 = no limit. An input that alone needs more fails. See docs/search.md */
     int32_t max_nodes;
-    /* limit in bytes for states and inputs in flight, computed from the sizes in rill_domain_info; 0 = no limit */
+    /* memory limit in bytes for states and inputs in flight (rill_domain_info); 0 = no limit */
     int64_t memory;
-    int32_t like;      /* rill_like: use another decoder's defaults for unset settings; 0 = none */
-    int32_t keep;      /* rill_keep: which outputs to keep once an item has stop_after outputs */
-    int32_t stop;      /* rill_stop: the rule by which an item stops once it has stop_after outputs */
-    int32_t at_limit;  /* rill_at_limit: what happens to live candidates at the length limit */
-    int32_t count_end; /* 1: the length in the penalties counts the end action */
-    /* A: outputs have at most A * (the input's size) + max_length actions; 0 = max_length alone limits them */
+    int32_t like;      /* rill_like: another decoder's defaults; 0 = none */
+    int32_t keep;      /* rill_keep: which outputs to keep beyond stop_after */
+    int32_t stop;      /* rill_stop: when the search stops after stop_after outputs */
+    int32_t at_limit;  /* rill_at_limit: what to do with live hypotheses at the length limit */
+    int32_t count_end; /* 1: penalties count the end action in the length */
+    /* A: maximum length is A * (input size) + max_length; 0 = max_length alone */
     double max_length_factor;
     double word_penalty; /* W: outputs are ordered by (path_score - W length) / length^alpha */
-    /* subtracted from the score of the unknown-token action (<unk>); infinity = never chosen */
+    /* penalty subtracted from the score of <unk>; infinity = never chosen */
     double unknown_penalty;
-    int32_t distinct; /* 1: drop an output whose text equals the text of a better output */
-    uint64_t given;   /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
-    /* minimum number of candidates, outputs included, that heuristics leave an item; 0 = no minimum */
+    int32_t distinct; /* 1: drop outputs with the text of a better output */
+    uint64_t given;   /* bit set of settings (rows of rill_setting_table()) set by rill_settings_set() */
+    /* minimum number of candidates that heuristics leave an input; 0 = none */
     int32_t min_width;
-    int32_t require_end;     /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
-    int32_t cube;            /* rill_cube: cube pruning, which expands one hypothesis per equivalence class; 0 = none */
-    int32_t certify;         /* 1: report whether outputs are provably the model's best (rill_output.certified) */
-    int32_t no_repeat_ngram; /* N: block repeated n-grams of N actions; 0 = off */
-    double repetition_penalty; /* P: multiplies the log-probabilities of actions already in the hypothesis; 0 = 1 */
-    int32_t exact;             /* 1: search until the n_best outputs are certified; sets certify */
-    int32_t exact_rows;        /* limit on hypotheses expanded for exact search, per input; 0 = 10000 */
-    int32_t sample;            /* sample this many outputs instead of searching; 0 = off */
-    /* sample from this many best choices of a row; 0 = 50, INT32_MAX = from all choices (the text "0") */
+    int32_t require_end;       /* 1: drop outputs cut off by a limit, a deadline or a heuristic */
+    int32_t cube;              /* rill_cube: cube pruning, one hypothesis expanded per equivalence class; 0 = none */
+    int32_t certify;           /* 1: report whether outputs are provably the model's best */
+    int32_t no_repeat_ngram;   /* N: block repeated n-grams of N tokens; 0 = off */
+    double repetition_penalty; /* P: multiplies the log-probability of tokens already in the hypothesis; 0 = 1 */
+    int32_t exact;             /* 1: exact search: continue until the n_best outputs are proven best; sets certify */
+    int32_t exact_rows;        /* limit on hypotheses that exact search expands per input; 0 = 10000 */
+    int32_t sample;            /* number of outputs to sample instead of searching; 0 = off */
+    /* sample from this many best tokens; 0 = 50, INT32_MAX = all (the text "0") */
     int32_t top_k;
-    int32_t seed;       /* random seed, combined with the input's number */
+    int32_t seed;       /* random seed, combined with the input's position */
     int32_t groups;     /* number of groups of diverse beam search; 0 = 1 */
     double temperature; /* divides scores before sampling; 0 = 1 */
-    double diversity;   /* with groups: penalty of a choice for each earlier group that has made it; 0 = 0.5 */
-    /* sample from the smallest set of best choices whose probabilities sum to at least this; 0 = 1 */
+    double diversity;   /* diverse beam search: penalty per earlier group that chose the token; 0 = 0.5 */
+    /* nucleus sampling: smallest set of best tokens with this total probability; 0 = 1 */
     double top_p;
 } rill_settings;
 
-/* Fill the struct with default values. `size`: size of the program's struct. Functions refuse a struct of a newer header with
- * RILL_ERR_ABI. */
+/* Fill the struct with defaults. size: sizeof of the caller's struct; functions refuse a newer header's struct with RILL_ERR_ABI. */
 RILL_API void rill_settings_init(rill_settings *settings, size_t size);
 static inline void rill_settings_default(rill_settings *settings)
 {
     rill_settings_init(settings, sizeof *settings);
 }
 
-/* Set a field from text, as on a command line: name "max-in-flight", "max_in_flight" or an alias, value "1000". Values are checked alone.
- *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI (the
- *   program's struct is too short for this setting) */
+/* Set a field from text: name "max-in-flight", "max_in_flight" or an alias; value "1000". Only this value is checked.
+ *   RILL_OK · RILL_ERR_OPTION (unknown name, or invalid value) · RILL_ERR_ABI (the caller's struct lacks the field) */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
-/* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: 1 if heuristics are set,
- * else 0. A preset only fills fields that have their default value and were not set by rill_settings_set(). Engines resolve settings
- * themselves, with their model's defaults; here the method `fixed` has finish "top" with every model.
+/* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent; engines do this themselves.
+ * Presets change only fields that are unset.
+ *   has_heuristics: 1 if the search has heuristics, else 0
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
-/* Returns an output's final score under resolved settings: (path_score - W length) / length^alpha. An empty output has length 1; with
- * count_end the length includes the end action. */
+/* Returns an output's score under resolved settings: (path_score - W length) / length^alpha. An empty output has length 1; with count_end
+ * the length includes the end action. */
 RILL_API double rill_settings_final_score(const rill_settings *settings, double score, int32_t length);
 
-/* One row per field of rill_settings_set(); offsets are in rill_settings. method and sort have the type RILL_OPTION_TEXT. */
+/* One row per setting, with offsets in rill_settings. method and sort have type RILL_OPTION_TEXT. */
 RILL_API const rill_option *rill_setting_table(void);
 
-/* Write a field's value to `out`, in the form that rill_settings_set() reads. `option`: a row of rill_setting_table(). Returns `out`. */
+/* Write a field's value as text, as rill_settings_set() reads it. option: a row of rill_setting_table(). Returns `out`. */
 RILL_API const char *rill_settings_get(const rill_settings *settings, const rill_option *option,
                                        char out[RILL_OPTION_MAX]);
 
@@ -139,12 +135,12 @@ typedef struct rill_method_info {
     const char *name;      /* name of the method, such as "var-stream" */
     const char *scheduler; /* name of the method's scheduler */
     const char *summary;   /* description in one line */
-    int32_t streaming;     /* 1: admits inputs while items are in flight; max_items, refill and flush_every apply */
-    int32_t pruned;        /* 1: heuristics and max_candidates may be set */
-    rill_finish finish;    /* default of the setting finish, unless the domain has RILL_FIXED_AS_FAIRSEQ */
-    int32_t finish_free;   /* 1: the setting finish can be changed */
+    int32_t streaming;     /* 1: admits inputs while others are in flight; max_items, refill and flush_every apply */
+    int32_t pruned;        /* 1: the method allows heuristics and max_candidates */
+    rill_finish finish;    /* default of the setting finish; domains with RILL_FIXED_AS_FAIRSEQ may differ */
+    int32_t finish_free;   /* 1: the setting finish may be changed */
     int32_t greedy;        /* 1: k is 1 */
-    double refill;         /* default of the setting refill, a fraction of N */
+    double refill;         /* default of the setting refill */
 } rill_method_info;
 RILL_API const rill_method_info *rill_method_table(void);
 

@@ -1,11 +1,10 @@
-/* Versions of the programming interface and of the plugin binary interface.
+/* Versions of the API and of the plugin ABI.
  *
- * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables and grows when a table's layout changes incompatibly.
- * Optional members are appended without a change: `struct_size` tells which members a plugin has.
+ * RILL_ABI_VERSION is stored in a plugin's tables, and grows when their layout changes incompatibly. Optional members are appended
+ * without a new version: `struct_size` tells which ones a plugin has.
  *
- * Structs grow only at the end. A program's structs store their size in struct_size. Members that an older program lacks take their
- * defaults (rill_copy_struct()). A struct of a newer header is refused with RILL_ERR_ABI. The library's own structs are reached by
- * pointers and functions, never by an index into an array.
+ * Structs grow only at the end. struct_size is the size of the caller's struct; missing members get defaults (rill_copy_struct()). A newer
+ * header's struct is refused with RILL_ERR_ABI. Arrays of the library's structs are read by functions, never indexed.
  * Stability: the names in this header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
@@ -28,7 +27,7 @@
 #define RILL_C_END
 #endif
 
-/* Marks the functions that librill exports; all other symbols are hidden. */
+/* Exported function; all other symbols are hidden. */
 #define RILL_API __attribute__((visibility("default")))
 
 #endif

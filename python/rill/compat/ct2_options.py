@@ -434,10 +434,10 @@ def bias_arguments(ids: list[int], scored: Result, beta: float) -> str:
 
 
 class StepCallback:
-    """Reports the steps of greedy searches, or of samples, to a callback, and stops a search if the callback says so.
+    """Reports each token of a greedy search or of samples to a callback, which may stop the search.
 
-    For greedy search it is a heuristic that never prunes. For samples, which have no heuristics, it is a scorer that
-    changes no score; it sees each token one timestep later. A stopped sample is drawn to its end and then cut.
+    Greedy search: a heuristic that never prunes. Samples: a scorer that changes no score and sees each token one timestep
+    later. A stopped sample is drawn to its end, then cut.
     """
 
     def __init__(self, model: Model, search: SearchOptions) -> None:

@@ -2,9 +2,9 @@
 
     from rill.compat.ctranslate2 import Translator
 
-Arguments have CTranslate2 4.8's names, order, defaults and errors. An unsupported argument raises NotImplementedError; none is ignored.
-rill forms the batches: max_batch_size limits the number of inputs decoded together, and does not change results. Outputs whose scores are
-equal to the last bit may have another order. A callback needs NumPy.
+Arguments have CTranslate2 4.8's names, order, defaults and errors. Unsupported arguments raise NotImplementedError.
+rill forms the batches: max_batch_size limits the inputs decoded together, and does not change results. Outputs with equal scores may
+have another order. A callback needs NumPy.
 """
 
 from __future__ import annotations
@@ -236,9 +236,9 @@ class Translator:
     ) -> list[TranslationResult] | list[AsyncTranslationResult]:
         """Translate tokenised inputs. Returns a TranslationResult, or an AsyncTranslationResult, for each. options: see SearchOptions.
 
-        repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError, because results would differ from
-        CTranslate2's. rill masks forbidden tokens (min_decoding_length, disable_unk, suppressed and repeated tokens) after the softmax,
-        CTranslate2 before it.
+        repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError: results would differ from CTranslate2's.
+        Forbidden tokens (min_decoding_length, disable_unk, suppressed and repeated tokens) are masked after the softmax, in CTranslate2
+        before it.
         Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that continues after an end token.
         """
         search = search_options("translate_batch", options)

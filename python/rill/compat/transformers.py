@@ -30,9 +30,10 @@ __all__ = ["GenerateOutput", "generate"]
 class GenerateOutput:
     """Results of n inputs with r sequences each, input by input and best first.
 
-    texts: [n r]; sequences: [n r] lists of ids, including the end, without padding; sequences_scores: [n r] sums of log-probabilities
-    divided by length ** length_penalty; scores: [n r] lists with the log-probability of each id (transformers has those of the whole
-    vocabulary), 0 for forced ones; empty with output_scores=False
+    texts: [n r]; sequences: [n r] lists of ids with the end token, without padding
+    sequences_scores: [n r] sums of log-probabilities / length ** length_penalty
+    scores: [n r] lists with the log-probability of each id, 0 for forced ones (transformers: of the whole vocabulary); empty with
+    output_scores=False
     """
 
     texts: list[str]
@@ -141,12 +142,12 @@ def generate(
 ) -> GenerateOutput:
     """Decode as transformers' generate() does. None: the value of the model's generation_config.json, or its default.
 
-    max_length counts the decoder's start symbol; max_new_tokens does not, and overrides it. The same holds for min_length, min_new_tokens.
-    Where neither they nor the model's files set a length, the model's largest is the limit; in transformers it is 20 new tokens.
+    max_length counts the decoder's start token; max_new_tokens does not, and overrides it. Likewise min_length and min_new_tokens.
+    Without a length here or in the model's files, the model's largest is the limit; in transformers 20 new tokens.
     num_beams: 1 is greedy search. seed: of samples; None: different in every call
     bad_words_ids: sequences of ids that no output contains. The end token alone is not one, as in transformers.
-    forced_bos_token_id: the first token of outputs. If the model's files or target_lang= force one, it must be that one, unless the model
-    was opened with language_columns=True: then the token is the target language of the inputs, which are texts without columns.
+    forced_bos_token_id: the first token of outputs. If the model's files or target_lang= force one, it must be equal. With
+    language_columns=True it is the target language of the inputs, which are texts without columns.
     Raises rill.OptionError for impossible values, ValueError for contradictory ones, and the error of a failed input.
     """
     for name in others:

@@ -1,7 +1,7 @@
 /* rill bench: compare search methods on the same input.
  *
- * A method's first run is untimed: it warms up and measures quality. Methods with equal search settings must then give bit-identical
- * outputs. Timed runs alternate (A B C A B C), so that slow minutes affect all methods. */
+ * A method's first run is untimed and measures quality. Methods with equal search settings must give bit-identical outputs.
+ * Timed runs alternate (A B C A B C): slow minutes affect all methods. */
 #include <math.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ typedef struct bench {
     cli_output json, plot;
 } bench;
 
-/* --- runs --------------------------------------------------------------------------------------------------------- */
+/* --- timed runs --------------------------------------------------------------------------------------------------- */
 
 static int method_status(const bench *b, const bench_method *m, rill_status status)
 {
@@ -99,7 +99,7 @@ static int run_all(bench *b)
     return code;
 }
 
-/* --- comparing ---------------------------------------------------------------------------------------------------- */
+/* --- comparing the results ---------------------------------------------------------------------------------------- */
 
 static int64_t first_difference(const bench *b, const bench_method *m, const bench_method *other)
 {
@@ -130,7 +130,7 @@ static int compare_all(bench *b)
     return differ ? cli_fail("methods with equal search settings gave different outputs") : CLI_OK;
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- reading the arguments ---------------------------------------------------------------------------------------- */
 
 /* Parse a method with its settings, "name:key=value:key=value". A part without "=" continues the value before it: "sort=length:500" is one
  * setting. */
@@ -163,7 +163,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     return CLI_OK;
 }
 
-/* Return the length in bytes of the first method in a comma-separated list. A comma before a digit or sign belongs to a value. */
+/* Return the length of the first method in a comma-separated list. A comma before a digit or sign belongs to a value. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -209,8 +209,7 @@ static int load_data(bench *b)
     return cli_testset_load(&b->test_set, b->session.ctx, b->input_path, b->references_path, b->tsv_path);
 }
 
-/* Make a method's search config, with the command line's options as defaults. The command line's scheduler is added only if the method
- * names none. */
+/* Make a method's search config. The command line's options are defaults. */
 static rill_status configure_method(bench *b, bench_method *m)
 {
     const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
@@ -259,7 +258,7 @@ static int prepare(bench *b)
     return CLI_OK;
 }
 
-/* --- results ----------------------------------------------------------------------------------------------------------- */
+/* --- printing the results ---------------------------------------------------------------------------------------------- */
 
 /* Results as a table, JSON or a page of charts. A row of the table fits 80 columns without --verbose. */
 static int compare_doubles(const void *a, const void *b)
@@ -278,8 +277,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the method's timesteps by two lower bounds that follow from the budget; 0 without a budget. *any: the bound for all schedulers;
- * *least_advanced: for schedulers that expand the inputs with the fewest timesteps. */
+/* Timesteps divided by two lower bounds under the budget; 0 without a budget.
+ *   *any: bound for all schedulers; *least_advanced: for schedulers that expand the shortest hypotheses first */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;

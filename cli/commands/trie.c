@@ -9,7 +9,7 @@ typedef struct trie {
     int ids;
     cli_input input;
     rill_trie *set;
-    cli_actions actions; /* of the current line */
+    cli_actions actions; /* actions of the current line */
     int64_t n_failed;
     cli_output output;
 } trie;

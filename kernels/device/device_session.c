@@ -1,13 +1,12 @@
-/* Sessions: the data that outlives a run: slots, vocabulary subsets, and the sizes of tables. A slot holds one input in flight; its rows in
- * the ragged tables are a range.
+/* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
+ * are a range.
  *
- * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call leaves slots
- * unchanged. */
+ * Invariant: slots' ranges do not overlap, and a failed call changes no slot. */
 #include "backend.h"
 
 #include <string.h>
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges of table rows ----------------------------------------------------------------------------------------- */
 
 static void remove_range(dev_ranges *r, size_t index)
 {
@@ -33,7 +32,7 @@ int32_t dev_ranges_take(dev_ranges *r, int32_t count)
 
 void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
 {
-    size_t index = 0; /* of the first free range after this one */
+    size_t index = 0; /* index of the first free range after the released one */
     while (index < r->count && r->free[index].first < first) index++;
     if (count <= 0) return;
     if (index > 0 && r->free[index - 1].first + r->free[index - 1].count == first) {
@@ -48,7 +47,7 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    /* no range in use follows this free one: let the unused rows begin here */
+    /* no range in use follows: the unused rows now begin at this free range */
     if (r->free[index].first + r->free[index].count == r->end) {
         r->end = r->free[index].first;
         r->count = index;
@@ -91,7 +90,7 @@ void rill_session_close(rill_session *s)
     rill_free(s->ctx, s, sizeof *s);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows of tables ----------------------------------------------------------------------------------------------- */
 
 static const dev_backend *get_backend(const rill_session *s)
 {
@@ -129,7 +128,7 @@ static int has_paths(const rill_network *network)
 /* Add empty slots until there are `slots` slots. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
-    /* twice the slots: rill_session_set_slots() holds an old and a new range of a slot at a time */
+    /* twice the slots, because rill_session_set_slots() holds an old and a new range per slot */
     const rill_array columns[] = {RILL_ARRAY(s->first),
                                   RILL_ARRAY(s->capacity),
                                   RILL_ARRAY(s->units),
@@ -179,7 +178,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
     return get_backend(s)->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
 }
 
-/* --- slots -------------------------------------------------------------------------------------------------------- */
+/* --- table rows of inputs ----------------------------------------------------------------------------------------- */
 
 /* A slot whose range of rows is being replaced, and its old range. */
 typedef struct range_move {
@@ -231,7 +230,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Empty a slot's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
+/* Empty an input's vocabulary subset. Weights are freed too, because memory limits count only slots in use. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = dev_get_subset(s, idx, slot);
@@ -250,7 +249,7 @@ void rill_session_drop(rill_session *s, int32_t slot)
     for (size_t i = 0; i < s->network->n_subsets; i++) drop_subset(s, i, slot);
 }
 
-/* --- subsets ------------------------------------------------------------------------------------------------------ */
+/* --- vocabulary subsets ------------------------------------------------------------------------------------------- */
 
 rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset subset, int32_t slot, int32_t n,
                                           const int32_t *symbols)

@@ -1,7 +1,7 @@
 /* rill eval: measure the quality of outputs.
  *
- * The first non-empty line decides the format: plain lines in order, "ID<TAB>OUTPUT", or Moses n-best lists. Ids count references from 0.
- * An id's first n-best line is the output; all take part in the oracle. An absent or empty line is a missing output. */
+ * Formats, detected by the first line: plain lines, "ID<TAB>OUTPUT", Moses n-best lists. Ids count references from 0. The oracle is the
+ * best output of an id. */
 
 #include "cli_input.h"
 #include "trial.h"
@@ -57,7 +57,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
-/* Evaluate a text as an output of input i and add it to the verdict. The first text decides whether the lines have extra fields. */
+/* Add an output of input i to the verdict. The first output decides whether lines have extra fields. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))
@@ -98,7 +98,7 @@ static int take_numbered(eval *e, const char *line, size_t length)
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
 }
 
-/* Count plain lines beyond the last reference, so that the message can give both numbers. */
+/* Compare a plain line with its reference. Lines beyond the last reference are ignored here, and counted for a message. */
 static int take_plain(eval *e, const char *line, size_t length)
 {
     const int64_t i = e->input.lines - 1;

@@ -18,8 +18,7 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    /* model: the wrapped model. self: its runner, which has the buffers of one decoding thread; equal to `model` if the domain has no
-     * runners */
+    /* the wrapped model, and its runner (one thread's decoding buffers); equal if the domain has no runners */
     void *model, *self;
     rill_arena arena; /* memory of the arrays */
     state *state;     /* [nodes] for each node (hypothesis state), the first score() call and its result */
@@ -30,7 +29,7 @@ typedef struct rescorer {
     uint8_t *terminal;
 } rescorer;
 
-/* --- scoring ------------------------------------------------------------------------------------------------------ */
+/* --- scoring states again ----------------------------------------------------------------------------------------- */
 
 static rill_status reserve_choices(rescorer *h)
 {
@@ -73,7 +72,7 @@ static rill_status score_state(rescorer *h, int32_t node, state *s)
     return RILL_OK;
 }
 
-/* --- diagnosis ---------------------------------------------------------------------------------------------------- */
+/* --- describing the differences ----------------------------------------------------------------------------------- */
 
 static void describe_best(const rescorer *h, const state *s, char *out, size_t size)
 {
@@ -121,7 +120,7 @@ static void inspect_choices(const rescorer *h, const state *s)
     a->not_logprobs |= above || exponentials > 1 + TOLERANCE;
 }
 
-/* --- checked calls ------------------------------------------------------------------------------------------------ */
+/* --- calls that are checked --------------------------------------------------------------------------------------- */
 
 static rill_status check_new_state(rescorer *h, const rill_rows *rows, int32_t row)
 {
@@ -154,7 +153,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* Score a row's parent again after step() has computed its children. Of rows with one parent, only the first does. */
+/* Score a row's parent again after step() has computed its children. Of several rows with one parent, only the first scores it. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];
@@ -180,7 +179,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return status;
 }
 
-/* --- forwarded calls ---------------------------------------------------------------------------------------------- */
+/* --- calls that are only forwarded -------------------------------------------------------------------------------- */
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
@@ -254,7 +253,7 @@ static rill_status open_rescorer(const rill_domain *table, rill_context *ctx, co
     return status;
 }
 
-/* --- a run -------------------------------------------------------------------------------------------------------- */
+/* --- a run of the engine ------------------------------------------------------------------------------------------ */
 
 rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx)
 {
@@ -287,8 +286,7 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Report choices that look like probabilities: all between 0 and 1, and at least one row sums to 1. Forced choices of log-probability 0
- * also lie between 0 and 1. */
+/* Report scores that look like probabilities: all between 0 and 1, and some row sums to 1. (A forced choice has log-probability 0.) */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

@@ -1,7 +1,6 @@
 /* rill decode: decode input lines. Also rill run, which takes a run file.
  *
- * Options, files and model are checked first, and the output is created last: a mistake destroys no old result. A failed input is reported
- * and does not end the run. */
+ * The output file is created after all checks, so a mistake destroys no old result. */
 #include <unistd.h>
 
 #include "record.h"
@@ -220,7 +219,7 @@ static rill_status write_part(void *user, const rill_result *result)
     return cli_split_write(&d->split, result);
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- preparing the run -------------------------------------------------------------------------------------------- */
 
 static int check_files(const decode *d)
 {
@@ -306,7 +305,7 @@ static int configure(decode *d)
     return CLI_OK;
 }
 
-/* Whether several workers are probably faster: for a pipe, or a file of at least 64 KiB. Traces and memory limits favour one engine. */
+/* Whether several workers are probably faster: a pipe, or a file of at least 64 KiB, without traces or memory limits. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
@@ -350,7 +349,7 @@ static int prepare(decode *d)
     return open_outputs(d);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 static void fill_report(const decode *d, cli_report *report)
 {
@@ -501,7 +500,7 @@ static void end(void *command)
     cli_split_end(&d->split);
     cli_input_files_close(&d->input_files);
     free(d->inputs);
-    cli_output_close(&d->stats); /* also if nothing was decoded; a second close does nothing */
+    cli_output_close(&d->stats); /* closes the statistics file, even if nothing was decoded */
 }
 
 #define MAIN_OPTIONS                                                                                \

@@ -1,7 +1,7 @@
-/* rill check: test plugins with tiny random runs, whose results must be equal to the bit.
+/* rill check: test plugins in small random runs, whose results must be bit-identical.
  *
- * Domains run under every method, batch size and budget, with several workers and threads. Heuristics, scorers and schedulers run on a
- * random problem or on the model of -m. */
+ * Domains run with all methods and several batch sizes, budgets, workers and threads. Other plugins run on a random problem, or on -m's
+ * model. */
 
 #include "check.h"
 
@@ -57,7 +57,7 @@ static const rill_chain_entry *chain_entries(const check *c, cli_check_kind kind
     return rill_option_source_chain(c->chains[kind], RILL_CHAIN_SCORERS, n);
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- opening the model -------------------------------------------------------------------------------------------- */
 
 static int open_model(check *c, const char *domain, const rill_open_options *model, int workers, int threads)
 {
@@ -71,7 +71,7 @@ static int open_model(check *c, const char *domain, const rill_open_options *mod
     return cli_session_open(s);
 }
 
-/* --- one plugin item ---------------------------------------------------------------------------------------------- */
+/* --- checking one item of a plugin -------------------------------------------------------------------------------- */
 
 static void print_verdict(check *c, int good)
 {
@@ -147,8 +147,7 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "threads inside a call change the order of a sum, or write to the same memory");
 }
 
-/* Find errors of a domain that comparing runs cannot show. Returns 1 if there are none, 0 if trial.why describes one, -1 if the run
- * failed; the caller then still compares runs, for a better message. */
+/* Find errors of a domain by scoring states twice. Returns 1: none found; 0: see trial.why; -1: the run failed. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
@@ -220,7 +219,7 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
     end_check(c, good);
 }
 
-/* --- all plugin items --------------------------------------------------------------------------------------------- */
+/* --- checking all items ------------------------------------------------------------------------------------------- */
 
 /* Test the heuristics, scorers and schedulers that options or a run file name, with their arguments. */
 static void check_named(check *c)

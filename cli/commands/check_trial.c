@@ -1,7 +1,6 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run decodes one input at a time. Repetitions find hidden state; then come other batch sizes, budgets and methods.
- * Methods that prune must agree; a method without pruning is compared only with itself. */
+ * The reference run decodes one input at a time. Other runs repeat it, or use other batch sizes, budgets and methods. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
@@ -25,7 +24,7 @@ static const char instance_reason[] =
     "an instance gives other results for the same inputs in a second run: it keeps state; each call has all data "
     "of its inputs";
 
-/* --- a shared instance ------------------------------------------------------------------------------------------------- */
+/* --- an instance shared by runs ---------------------------------------------------------------------------------------- */
 
 /* create() of the registered tables: it allocates nothing and returns the shared instance. */
 static rill_status get_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
@@ -81,7 +80,7 @@ rill_status cli_check_instance_register(cli_check_instance *instance, rill_conte
     return status < 0 ? status : rill_register_scorer(ctx, &instance->scorer);
 }
 
-/* --- settings ----------------------------------------------------------------------------------------------------- */
+/* --- drawing random settings -------------------------------------------------------------------------------------- */
 
 /* maximum length of outputs, in actions (tokens): short outputs are enough to show an error */
 enum { CHECK_MAX_LENGTH = 60 };
@@ -131,7 +130,7 @@ static void draw_schedule(rill_settings *s, const rill_method_info *m, int form,
     if (form == FLUSHED) s->flush_every = 1 + (int32_t)(seed / 6 % 4);
 }
 
-/* --- runs --------------------------------------------------------------------------------------------------------- */
+/* --- running and comparing ---------------------------------------------------------------------------------------- */
 
 static int run(cli_check_trial *t, const rill_engine_setup *setup, cli_check_record *out, char how[128])
 {
@@ -170,7 +169,7 @@ int cli_check_rerun(cli_check_trial *t, const char *how, const char *reason)
     return run_and_compare(t, &setup, how, reason);
 }
 
-/* --- tests -------------------------------------------------------------------------------------------------------- */
+/* --- tests of an item --------------------------------------------------------------------------------------------- */
 
 /* Decode twice with one instance of the plugin item, to find state that it keeps. */
 static int try_instance(cli_check_trial *t)
@@ -199,7 +198,7 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, NULL, schedule_reasons[t->kind]);
 }
 
-/* Limit max-nodes so that one item just fits and several must restart. cli_check_same() skips items that do not fit. */
+/* Limit max-nodes so that one input just fits and several must restart. cli_check_same() skips inputs that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;

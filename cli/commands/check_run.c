@@ -58,7 +58,7 @@ void cli_check_inputs_free(cli_check_inputs *inputs)
     *inputs = (cli_check_inputs){0};
 }
 
-/* --- one run ------------------------------------------------------------------------------------------------------ */
+/* --- one run of the engine ---------------------------------------------------------------------------------------- */
 
 typedef struct check_run_state {
     const cli_check_inputs *inputs;
@@ -130,7 +130,7 @@ void cli_check_record_free(cli_check_record *record)
     *record = (cli_check_record){0};
 }
 
-/* --- comparing ---------------------------------------------------------------------------------------------------- */
+/* --- comparing the results ---------------------------------------------------------------------------------------- */
 
 int cli_check_clip(const char *text, int max_bytes)
 {
@@ -200,7 +200,7 @@ int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, 
     return 1;
 }
 
-/* --- the random problem ------------------------------------------------------------------------------------------------ */
+/* --- a random decoding problem ----------------------------------------------------------------------------------------- */
 
 enum { MIN_PROBLEM_ACTIONS = 5, MAX_PROBLEM_ACTIONS = 12, MAX_PROBLEM_LENGTH = 9 };
 

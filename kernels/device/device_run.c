@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- offsets ------------------------------------------------------------------------------------------------------ */
+/* --- offsets of arrays -------------------------------------------------------------------------------------------- */
 
 size_t dev_carve_offset(rill_carver *c, size_t count, size_t size)
 {
@@ -30,10 +30,9 @@ static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t siz
     return offset;
 }
 
-/* --- order of sequences ------------------------------------------------------------------------------------------- */
+/* --- sorting sequences by length ---------------------------------------------------------------------------------- */
 
-/* Return 1 if sequence a comes before b: longer first, equal lengths by number. The order is total, so every sorting method gives the
- * same. */
+/* Return 1 if sequence a comes before b: longer first, then by number. A total order: every sorting method gives the same. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
@@ -55,7 +54,7 @@ void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order)
     }
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- checking columns --------------------------------------------------------------------------------------------- */
 
 /* Return the host's entries of the column that an index reads. *count = number of entries. */
 static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *count)
@@ -81,7 +80,7 @@ static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_len
     return (size_t)max;
 }
 
-/* Return the number of symbols in the longest vocabulary subset among the slots of an operation's rows. */
+/* Return the number of symbols in the longest vocabulary subset among the inputs of an operation's rows. */
 static size_t max_subset_size(const dev_run *r, const dev_op *op)
 {
     size_t count, max = 0;
@@ -145,7 +144,7 @@ rill_status dev_measure_run(dev_run *r)
     return status;
 }
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- layout of a run's memory ------------------------------------------------------------------------------------- */
 
 void dev_carve_run(dev_run *r, rill_carver *c)
 {
@@ -219,7 +218,7 @@ void dev_lay_out_paths(dev_run *r, const size_t *path_entries, rill_carver *c)
         r->layout.entry_offset[i] = lay_out_array(r, c, path_entries[i], sizeof(int32_t));
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- running a graph ---------------------------------------------------------------------------------------------- */
 
 static rill_status check_arguments(const rill_session *s, rill_graph graph, const rill_run_arguments *a)
 {

@@ -1,17 +1,15 @@
-/* rill score: compute the log-probabilities of given outputs.
+/* rill score: compute log-probabilities of existing outputs, by forced decoding (forced_decode.c).
  *
- * Each output is decoded with a beam of one and a scorer that allows only its path (forced_decode.c). Scores equal those of `rill
- * decode` to the bit. */
+ * Scores are bit-identical to those of `rill decode`. */
 
 #include "cli_input.h"
 #include "cli_output.h"
 #include "testset.h"
 
-/* --- pairs ------------------------------------------------------------------------------------------------------------- */
+/* --- reading pairs of input and output --------------------------------------------------------------------------------- */
 
-/* Pairs of an input and an output: two tab-separated columns, or two files.
- *
- * The second file has one output a line, or is an n-best list whose ascending ids count input lines from 0. */
+/* Pairs of an input and an output: two tab-separated columns, or two files. The second file has one output per line, or is an n-best list
+ * with ascending ids from 0. */
 /* A pair of an input and an output. Its texts follow the struct in memory. */
 typedef struct given_pair {
     /* doubly linked list of all pairs, to free those without a result; `link` points to the pointer to this pair */
@@ -39,7 +37,7 @@ typedef struct given_outputs {
     given_pair *pairs;   /* list of all pairs that are not freed yet */
 } given_outputs;
 
-/* Open both files; outputs: NULL for two columns. CLI_OK or CLI_FAILED after a message. */
+/* Open both files; outputs: NULL for two columns. */
 static int open_given(given_outputs *given, rill_context *ctx, const char *inputs, const char *outputs)
 {
     given->ctx = ctx;
@@ -68,7 +66,7 @@ static void close_given(given_outputs *given)
     given->line = NULL;
 }
 
-/* Allocate a pair with copies of its texts. list: the n-best line that contains the text; NULL: the text is not from an n-best list. */
+/* Allocate a pair with copies of its texts. list: the n-best line with the output, or NULL. */
 static rill_status make_pair(given_outputs *given, int64_t id, const char *text, size_t length, const cli_nbest *list,
                              given_pair **out)
 {
@@ -186,8 +184,8 @@ static rill_status read_columns(given_outputs *given, int may_block, given_pair 
     return made;
 }
 
-/* Read the next pair; the input text is valid until the next call. *pair: freed with free_pair(); NULL for a bad line, with the message
- * in *text. Returns as a rill_read_fn. */
+/* Read the next pair; the input text is valid until the next call. Returns as a rill_read_fn.
+ *   *pair: freed with free_pair(); NULL for a bad line, with the message in *text */
 static rill_status read_given(given_outputs *given, int may_block, given_pair **pair, const char **text, size_t *length)
 {
     const char *line = NULL;
@@ -209,7 +207,7 @@ static rill_status read_given(given_outputs *given, int may_block, given_pair **
     return status;
 }
 
-/* --- the command's state ----------------------------------------------------------------------------------------------- */
+/* --- state of the command ---------------------------------------------------------------------------------------------- */
 
 typedef struct score {
     cli_session session;
@@ -248,7 +246,7 @@ static int32_t count_ids(const char *text, int32_t *last)
     int32_t n = 0;
     for (char *end; *(text += strspn(text, " ")); text = end, n++) {
         *last = (int32_t)strtol(text, &end, 10);
-        if (end == text) break; /* not a number: the scorer will report the error */
+        if (end == text) break; /* not a number: the scorer reports the error */
     }
     return n;
 }
@@ -314,7 +312,7 @@ static rill_status write_result(void *user, const rill_result *result)
     return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- preparing the run -------------------------------------------------------------------------------------------- */
 
 static int make_search_config(score *s)
 {

@@ -1,7 +1,6 @@
-/* rill trace: convert a trace to one self-contained HTML file with charts.
+/* rill trace: convert a trace to a self-contained HTML file with charts.
  *
- * For a long run the page has only the first TIMESTEPS timesteps and at most CANDIDATES candidates, and says so. The trace is read twice:
- * to count its events, then to copy them. */
+ * The trace is read twice: to count its events, then to copy at most TIMESTEPS timesteps and CANDIDATES candidates. */
 #include "trace.h"
 
 #include <strings.h>
@@ -9,7 +8,7 @@
 #include "cli_input.h"
 #include "report.h"
 
-/* --- pages of charts --------------------------------------------------------------------------------------------------- */
+/* --- HTML pages with charts -------------------------------------------------------------------------------------------- */
 
 const rill_embedded_file cli_picture_files[] = {
 #include "view_files.h"
@@ -28,7 +27,7 @@ int cli_picture_check(const char *option, const char *path)
     return CLI_OK;
 }
 
-/* Write `text`. Each "<" is replaced by `less` and each "&" by `ampersand`, because "<" could begin the end tag of a script element. */
+/* Write a text with "<" and "&" replaced: "<" could begin the end tag of a script element. */
 static void put_text(cli_output *out, const char *text, const char *less, const char *ampersand)
 {
     while (*text) {
@@ -86,7 +85,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
     return code;
 }
 
-/* --- the command's state ----------------------------------------------------------------------------------------------- */
+/* --- state of the command ---------------------------------------------------------------------------------------------- */
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
@@ -125,7 +124,7 @@ static const cli_option view_options[] = {
     {.name = NULL},
 };
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting candidates ------------------------------------------------------------------------------------------ */
 
 static int is_kind(const json_t *event, const char *kind)
 {
@@ -207,7 +206,7 @@ static void choose_trees(trace_page *v)
     if (v->max_trees > v->n_items) v->max_trees = v->n_items;
 }
 
-/* --- copying ------------------------------------------------------------------------------------------------------ */
+/* --- copying events ----------------------------------------------------------------------------------------------- */
 
 static int all_zero(const json_t *array)
 {
@@ -247,7 +246,7 @@ static int copy_event(trace_page *v, json_t *event)
     return put_event(&v->out, ",\n", event, DIGITS);
 }
 
-/* --- the page ----------------------------------------------------------------------------------------------------- */
+/* --- writing the page --------------------------------------------------------------------------------------------- */
 
 static int write_left_out(trace_page *v)
 {

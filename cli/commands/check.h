@@ -6,16 +6,14 @@
 enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 
 typedef struct cli_check_inputs {
-    char *text[CLI_CHECK_INPUTS]; /* all NULL: there are no inputs yet */
+    char *text[CLI_CHECK_INPUTS]; /* input texts; all NULL: not read yet */
     int n_different;              /* the first n_different inputs are different, the others repeat them */
     int made_up;                  /* 1: the inputs were generated; 0: they were read from a file */
 } cli_check_inputs;
 
-/* Read the first lines of a file, repeated up to CLI_CHECK_INPUTS so that inputs can affect each other. CLI_OK or an exit code after a
- * message. */
+/* Read the first lines of a file, repeated up to CLI_CHECK_INPUTS. */
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
-/* Generate inputs from names of the model's actions, with and without spaces; English words replace missing names. CLI_OK or CLI_FAILED
- * after a message. */
+/* Generate inputs from action names, with and without spaces; English words replace missing names. */
 int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed);
 /* Free the inputs' memory; accepts zeroed inputs. */
 void cli_check_inputs_free(cli_check_inputs *inputs);
@@ -37,7 +35,7 @@ typedef struct cli_check_record {
     int had_choices; /* 1: some hypothesis had more than one legal action */
 } cli_check_record;
 
-/* Decode the inputs with the session's open model and `setup`. Frees the record's previous content.
+/* Decode the inputs with the session's open model. Replaces the record's content.
  *   RILL_OK · a status of rill_workers_begin() or rill_workers_run(), with the error in the session's context */
 rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
                           cli_check_record *out);
@@ -54,10 +52,10 @@ void cli_check_schedule(const rill_settings *settings, char *out, size_t size);
 int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
                    const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY]);
 
-/* --- the random problem ------------------------------------------------------------------------------------------------ */
+/* --- a random decoding problem ----------------------------------------------------------------------------------------- */
 
-/* A random problem without a model, to test heuristics, scorers and schedulers. Legal actions and scores are hashes of input, previous
- * actions and seed. Scores are multiples of 1/16, for many ties. */
+/* A random problem to test heuristics, scorers and schedulers without a model. Scores are hashes of input, actions and seed, in multiples
+ * of 1/16 for many ties. */
 
 /* The domain's name. Its argument is the seed, a number. */
 #define CLI_CHECK_PROBLEM "rill-check"
@@ -72,9 +70,9 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
     return x ^ x >> 31;
 }
 
-/* --- a shared instance ------------------------------------------------------------------------------------------------- */
+/* --- an instance shared by runs ---------------------------------------------------------------------------------------- */
 
-/* One heuristic or scorer for several engines; an engine would create its own instance. */
+/* A heuristic or scorer instance shared by several engines. */
 
 /* The name under which the instance's heuristic and its scorer are registered. */
 #define CLI_CHECK_INSTANCE "rill-check-instance"
@@ -83,13 +81,13 @@ typedef struct cli_check_instance {
     rill_heuristic heuristic; /* registered tables: copies of the tested ones, whose create() returns `self` */
     rill_scorer scorer;
     void *self;                  /* the instance that the tested table created */
-    void (*destroy)(void *self); /* of the tested table; NULL: none */
+    void (*destroy)(void *self); /* destroy function of the tested table; NULL: none */
 } cli_check_instance;
 
 /* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx);
 
-/* --- the test runs of one item ----------------------------------------------------------------------------------------- */
+/* --- test runs --------------------------------------------------------------------------------------------------------- */
 
 /* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or scheduler on an open model. */
 
@@ -124,14 +122,14 @@ typedef struct cli_check_trial {
 /* Draw random search settings from `seed` and decode with many batch sizes, budgets and methods. Returns 1 if all agree; 0: see `why`. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
-/* Repeat the last reference run in batches, with the model that is open now, and compare. how: the run's name; reason: likely cause;
- * both for messages. Returns as cli_check_round(). */
+/* Repeat the last reference run in batches and compare. Returns as cli_check_round().
+ *   how: the run's name; reason: likely cause; both for messages */
 int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 /* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
 
-/* A wrapper domain that scores each state three times: twice in a row, and after its children were computed. It finds damaged parent
- * states, and probabilities instead of log-probabilities. */
+/* A wrapper domain that scores each state three times: twice in a row, and after its children. Finds damaged parent states, and
+ * probabilities instead of log-probabilities. */
 
 /* The name of the wrapping domain. */
 #define CLI_CHECK_RESCORE "rill-check-asked"
@@ -144,14 +142,14 @@ typedef struct cli_check_rescore {
     /* number of all rows; number of rows whose values, taken as probabilities, sum to 1 */
     int64_t rows, normalised_rows;
     int maybe_probs;         /* no value is below 0, and no row sums to more than 1 */
-    int not_logprobs;        /* in some row, the choices are not log-probabilities */
+    int not_logprobs;        /* 1: some row's scores are not log-probabilities */
     char why[CLI_CHECK_WHY]; /* the first violation of the contract; empty: none */
 } cli_check_rescore;
 
 /* Register the wrapping domain. `rescoring` must outlive the context. */
 rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx);
 
-/* Decode the inputs one at a time with the wrapper domain. Reopens the session's model, which stays wrapped.
+/* Decode the inputs one at a time with the wrapper domain. The session's model stays wrapped.
  *   1: no error found · 0: see `rescoring->why` · -1: the run failed, with the error in the session's context */
 int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
                           const cli_check_inputs *inputs);

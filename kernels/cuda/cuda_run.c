@@ -1,13 +1,11 @@
-/* A run: laid out on the host, uploaded, enqueued operation by operation, and downloaded.
- *
- * A run that may be captured (capture.c) is laid out for rounded row counts, so that layouts recur.
+/* A run: laid out on the host, uploaded, enqueued operation by operation, downloaded.
  *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
 #include "executor.h"
 
 #include <string.h>
 
-/* --- layout ------------------------------------------------------------------------------------------------------- */
+/* --- layout of a run's memory ------------------------------------------------------------------------------------- */
 
 /* Lay out, in one allocation, the run's arrays that only the host uses. The graph and the number of rows give their sizes. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
@@ -70,11 +68,12 @@ static rill_status lay_out_pinned(cuda_run *r)
     r->captured = cuda_can_capture(r);
     r->n_slots = cuda_round_up(r, r->session->n_slots);
     r->host_run.block_rows = cuda_round_up(r, r->host_run.n);
-    for (size_t s = 0; s < p->n_ragged; s++)
-        r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n]; /* an overestimate */
+    for (size_t s = 0; s < p->n_ragged; s++) /* upper bound: the tokens of all ragged index spaces */
+        r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n];
     for (size_t i = 1; i <= r->host_run.network->n_subsets; i++)
         r->host_run.max_subset[i] = cuda_round_up(r, r->host_run.max_subset[i]);
-    dev_lay_out_host(&r->host_run, &spaces); /* computes the row counts for the working memory */
+    /* this also computes the row counts, on which the working memory depends */
+    dev_lay_out_host(&r->host_run, &spaces);
     dev_lay_out_host_work(&r->host_run, &c);
     r->host_end = c.used;
     r->host_run.guard = r->frame_guard;
@@ -102,7 +101,7 @@ static rill_status lay_out(cuda_run *r)
     return status == RILL_OK ? lay_out_pinned(r) : status;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- copying input columns ---------------------------------------------------------------------------------------- */
 
 static void copy_columns(cuda_run *r)
 {
@@ -151,7 +150,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
     if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
-/* Fill the arrays for upload that give the first symbol and the length of each slot's vocabulary subset. */
+/* Fill the arrays for upload that give the first symbol and the length of each input's vocabulary subset. */
 static void make_subset(cuda_run *r, rill_vocab_subset subset)
 {
     const size_t idx = (size_t)subset - 1;
@@ -273,7 +272,7 @@ static rill_status lay_out_device(cuda_run *r)
     return RILL_OK;
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- running a graph ---------------------------------------------------------------------------------------------- */
 
 static rill_status sync_run(const cuda_run *r)
 {
@@ -374,8 +373,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether the run's results may arrive asynchronously: its micro-batch has no results pending, and the run returns choices only, neither
- * columns nor attention weights. */
+/* Whether the run's results may arrive asynchronously: its micro-batch has none pending, and the run returns only choices, no columns or
+ * attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

@@ -1,6 +1,6 @@
 /* rill evidence: compute n-gram posteriors from n-best lists or lattices.
  *
- * Memory holds one input, so ids must ascend and an input's lines be adjacent. Bad lines are reported and skipped. */
+ * Ids must ascend, since memory holds one input. Bad lines are reported and skipped. */
 #include <math.h>
 
 #include "cli_input.h"
@@ -30,12 +30,12 @@ typedef struct evidence {
     int64_t id;      /* id of the current input; -1: none yet */
     int64_t entries; /* number of entries (n-best list) or edges (lattice) of the current input */
     int64_t bad, inputs, without, first_without;
-    cli_actions actions; /* of the current entry, or of all edges of a lattice */
+    cli_actions actions; /* actions of the current n-best entry, or of all lattice edges */
     arc *arc;
     size_t n_arcs, arcs_room;
 } evidence;
 
-/* --- lines ------------------------------------------------------------------------------------------------------------ */
+/* --- reading lines ---------------------------------------------------------------------------------------------------- */
 
 static int read_real(const rill_slice *f, double *out)
 {
@@ -119,8 +119,7 @@ static int compare_arcs(const void *left, const void *right)
     return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes, which follow its start node. place[node]: a node's new
- * number. Paths end in `last`. */
+/* Add the edges of a lattice; paths end in `last`. place[node]: a node's new number. A word of several tokens gets nodes in between. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     int between = 0, from = -1, ended = e->kind.end_action >= 0;
@@ -156,7 +155,7 @@ static rill_status make_lattice(evidence *e)
     return add_edges(e, place, nodes - 1);
 }
 
-/* --- inputs ----------------------------------------------------------------------------------------------------------- */
+/* --- reading inputs --------------------------------------------------------------------------------------------------- */
 
 static void note_without(evidence *e, int64_t first, int64_t n)
 {

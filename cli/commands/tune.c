@@ -1,14 +1,12 @@
-/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings or a
- * search function.
+/* rill tune: find settings with the best quality at each cost; also the sweeps of `rill run`.
  *
- * Quality is the metric of the dev set's first or best outputs (oracle). Cost is the number of expanded candidates, equal on every
- * machine. */
+ * Quality is measured on a dev set. Cost is the number of expanded hypotheses, equal on every machine. */
 #include <math.h>
 
 #include "trace.h"
 #include "trial.h"
 
-/* --- tables ------------------------------------------------------------------------------------------------------------ */
+/* --- printing tables --------------------------------------------------------------------------------------------------- */
 
 enum { COLUMNS_MAX = 32 };
 
@@ -17,7 +15,7 @@ typedef struct table {
     struct {
         const char *name;
         int width;
-    } column[COLUMNS_MAX]; /* one column per parameter; parameters beyond COLUMNS_MAX are not shown */
+    } column[COLUMNS_MAX]; /* a column per parameter; parameters beyond COLUMNS_MAX are not shown */
     int n;
     const cli_metric_kind *metric; /* measures the quality */
     int has_quality;               /* 1: show the column of the quality */
@@ -112,7 +110,7 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
             widen_column(t, name, json_string_value(value));
 }
 
-/* --- sweeps ------------------------------------------------------------------------------------------------------------ */
+/* --- sweeps over a grid ------------------------------------------------------------------------------------------------ */
 
 /* Evaluate the grid's configurations in order until one fails. Writes each row at once if `t` is not NULL. */
 static int try_grid(cli_trials *trials, const table *t, cli_output *output)
@@ -177,7 +175,7 @@ int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *
     return code;
 }
 
-/* --- trials ------------------------------------------------------------------------------------------------------- */
+/* --- trying configurations ---------------------------------------------------------------------------------------- */
 
 typedef struct tune {
     cli_session session;
@@ -224,7 +222,7 @@ static const char *quality_name(const tune *t)
     return t->oracle ? "oracle" : t->trials.set.kind->name;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- printing the results ----------------------------------------------------------------------------------------- */
 
 static int print_front(tune *t, size_t marked)
 {
@@ -274,7 +272,7 @@ static int write_points(tune *t)
     return code == CLI_OK && t->plot_path ? cli_picture_write(&t->plot, title, "tune", object) : code;
 }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------- */
+/* --- preparing the search ----------------------------------------------------------------------------------------- */
 
 static int check_search(const tune *t)
 {

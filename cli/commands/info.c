@@ -5,7 +5,7 @@
 
 #include "report.h"
 
-/* --- parameters --------------------------------------------------------------------------------------------------- */
+/* --- counting parameters ------------------------------------------------------------------------------------------ */
 
 typedef struct parameters {
     int64_t count, tensors;
@@ -23,8 +23,7 @@ static void add_tensor(const rill_file_tensor *tensor, parameters *out)
         snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", tensor->dtype);
 }
 
-/* Whether a tensor shares its bytes with an earlier tensor. Compares only the first 20,000 tensors, because time is quadratic; real
- * models have thousands. */
+/* Whether a tensor shares its bytes with an earlier one. Quadratic, so only for the first 20,000 tensors. */
 static int is_alias(const rill_tensor_file *tensors, size_t i)
 {
     enum { MAX_COMPARED_TENSORS = 20000 };
@@ -45,7 +44,7 @@ static void count_parameters(rill_context *ctx, const char *path, parameters *ou
     rill_tensor_file_close(tensors);
 }
 
-/* --- printing ----------------------------------------------------------------------------------------------------- */
+/* --- printing the report ------------------------------------------------------------------------------------------ */
 
 static void put_count(int64_t value)
 {
