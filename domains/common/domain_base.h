@@ -23,15 +23,6 @@
 /* A variable with this attribute is initialised, and clear(&variable) is called wherever its scope is left. */
 #define SCOPED(clear) __attribute__((cleanup(clear)))
 
-/* The end of a function that opens *out: close(*out) and set it to NULL, unless `status` is RILL_OK. */
-#define CLOSE_UNLESS_OK(status, out, close) \
-    do {                                    \
-        if ((status) != RILL_OK) {          \
-            close(*(out));                  \
-            *(out) = NULL;                  \
-        }                                   \
-    } while (0)
-
 /* Allocate a zeroed struct of `size` bytes, which rill_free() frees. `what` names it in errors.
  *   out    a `T **`; *out is NULL on failure
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
