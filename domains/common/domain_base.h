@@ -19,15 +19,6 @@
 /* A variable with this attribute is initialised, and clear(&variable) is called wherever its scope is left. */
 #define SCOPED(clear) __attribute__((cleanup(clear)))
 
-/* The end of a function that opens *out: close(*out) and set it to NULL, unless `status` is RILL_OK. */
-#define CLOSE_UNLESS_OK(status, out, close) \
-    do {                                    \
-        if ((status) != RILL_OK) {          \
-            close(*(out));                  \
-            *(out) = NULL;                  \
-        }                                   \
-    } while (0)
-
 /* Allocate a zeroed struct of `size` bytes, freed by rill_free(). what: its name in errors; out: a `T **`, *out NULL on failure.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status rill_struct_alloc(rill_context *ctx, void *out, size_t size, const char *what);

@@ -322,9 +322,7 @@ rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, co
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, name));
     (*out)->arena.ctx = ctx;
-    const rill_status status = load_tensor_file(*out, name, bytes, length);
-    CLOSE_UNLESS_OK(status, out, rill_tensor_file_close);
-    return status;
+    return RILL_OPENED(load_tensor_file(*out, name, bytes, length), out, rill_tensor_file_close);
 }
 
 rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)

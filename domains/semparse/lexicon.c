@@ -617,8 +617,7 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
     rill_status status = rill_text_append(&(*out)->source, bytes, length);
     if (status == RILL_OK) status = read_lines(*out);
     (*out)->name = NULL;
-    CLOSE_UNLESS_OK(status, out, rill_lexicon_close);
-    return status;
+    return RILL_OPENED(status, out, rill_lexicon_close);
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)

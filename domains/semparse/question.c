@@ -265,10 +265,9 @@ rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, r
     question->lexicon = lexicon;
     if (lexicon && lexicon->stem) question->stemmer = sb_stemmer_new("english", "UTF_8");
     const int lacks_stemmer = lexicon && lexicon->stem && !question->stemmer;
-    const rill_status status = lacks_stemmer ? rill_fail_memory(ctx, sizeof(void *), "stemmer")
-                                             : rill_vocabulary_create(&question->constants, ctx);
-    CLOSE_UNLESS_OK(status, out, rill_question_close);
-    return status;
+    return RILL_OPENED(lacks_stemmer ? rill_fail_memory(ctx, sizeof(void *), "stemmer")
+                                     : rill_vocabulary_create(&question->constants, ctx),
+                       out, rill_question_close);
 }
 
 void rill_question_close(rill_question *question)

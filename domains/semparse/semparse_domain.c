@@ -34,9 +34,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     semparse *s = *model;
     s->ctx = s->arena.ctx = ctx;
     s->tokenized = options->tokenized;
-    const rill_status status = semparse_load(s, options);
-    CLOSE_UNLESS_OK(status, model, close_model);
-    TRY(status);
+    TRY(RILL_OPENED(semparse_load(s, options), model, close_model));
     *info = rill_network_info(s->device, s->network, s->description, sizeof s->description);
     info->actions = s->target_vocab_size;
     info->phases = 1;
@@ -80,9 +78,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     semparse_runner *r = *runner;
     r->model = model;
     r->ctx = r->arena.ctx = ctx;
-    const rill_status status = open_runner_parts(r, threads);
-    CLOSE_UNLESS_OK(status, runner, stop);
-    return status;
+    return RILL_OPENED(open_runner_parts(r, threads), runner, stop);
 }
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)

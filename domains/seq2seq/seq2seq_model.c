@@ -301,9 +301,7 @@ rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context
     m->ctx = m->arena.ctx = m->hf_settings.ctx = ctx;
     m->domain = domain;
     m->choose_arch = choose;
-    const rill_status status = load_all(m, options);
-    CLOSE_UNLESS_OK(status, model, seq_close);
-    TRY(status);
+    TRY(RILL_OPENED(load_all(m, options), model, seq_close));
     fill_info(m, options, info);
     set_source_language(m, options);
     return RILL_OK;
@@ -330,9 +328,7 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
     seq_runner *r = *runner;
     r->model = m;
     r->ctx = r->arena.ctx = ctx;
-    const rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
-    CLOSE_UNLESS_OK(status, runner, seq_stop);
-    return status;
+    return RILL_OPENED(rill_session_open(&r->session, ctx, m->network, threads), runner, seq_stop);
 }
 
 rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)

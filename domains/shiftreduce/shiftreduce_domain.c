@@ -33,9 +33,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     p->ctx = p->arena.ctx = ctx;
     p->form = parser_read_form(ctx, rill_open_option(options, parser_input_options->name), PARSER_FORM_AUTO);
     p->tokenized = options->tokenized;
-    const rill_status status = parser_load(p, options);
-    CLOSE_UNLESS_OK(status, model, close_model);
-    TRY(status);
+    TRY(RILL_OPENED(parser_load(p, options), model, close_model));
     *info = rill_network_info(p->device, p->network, p->description, sizeof p->description);
     info->actions = PARSER_FIRST_LABEL + p->n_labels;
     info->phases = PARSER_PHASES;
@@ -70,9 +68,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     parser_runner *r = *runner;
     r->model = model;
     r->ctx = r->arena.ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
-    const rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);
-    CLOSE_UNLESS_OK(status, runner, stop);
-    return status;
+    return RILL_OPENED(rill_session_open(&r->session, ctx, r->model->network, threads), runner, stop);
 }
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)

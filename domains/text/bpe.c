@@ -50,9 +50,7 @@ rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const ch
                               size_t length)
 {
     TRY(rill_vocabulary_parse(out, ctx, name, bytes, length, MERGE_LIMIT));
-    const rill_status status = check_lines(*out, ctx, name);
-    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
-    return status;
+    return RILL_OPENED(check_lines(*out, ctx, name), out, rill_vocabulary_close);
 }
 
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path)

@@ -480,9 +480,7 @@ rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const c
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
     **out = (rill_moses_bpe){.ctx = ctx, .argos = codes != NULL};
-    const rill_status status = open_all(*out, directory, codes);
-    CLOSE_UNLESS_OK(status, out, rill_moses_bpe_close);
-    return status;
+    return RILL_OPENED(open_all(*out, directory, codes), out, rill_moses_bpe_close);
 }
 
 void rill_moses_bpe_close(rill_moses_bpe *f)

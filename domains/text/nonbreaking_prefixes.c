@@ -73,9 +73,7 @@ rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const ch
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "nonbreaking prefixes"));
     (*out)->ctx = ctx;
-    const rill_status status = read_lines(*out, name, bytes, length);
-    CLOSE_UNLESS_OK(status, out, rill_prefixes_close);
-    return status;
+    return RILL_OPENED(read_lines(*out, name, bytes, length), out, rill_prefixes_close);
 }
 
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,

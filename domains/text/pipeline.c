@@ -298,9 +298,7 @@ rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx
 {
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
     **out = (rill_pipeline){.arena.ctx = ctx, .name = "merges.txt", .byte_level = 1, .add_prefix_space = prefix};
-    const rill_status status = rill_merges_open(&(*out)->merges, ctx, path);
-    CLOSE_UNLESS_OK(status, out, rill_pipeline_close);
-    return status;
+    return RILL_OPENED(rill_merges_open(&(*out)->merges, ctx, path), out, rill_pipeline_close);
 }
 
 rill_status rill_pipeline_open_bytes(rill_pipeline **out, rill_context *ctx)

@@ -111,9 +111,7 @@ rill_status rill_tokenizer_open(rill_tokenizer **out, rill_context *ctx, const r
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "vocabularies"));
     const int tokenized = files->kind == RILL_TOKENIZER_WHITESPACE || (files->family != NULL && files->tokenized);
     **out = (rill_tokenizer){.ctx = ctx, .kind = files->kind, .source_bos = -1, .tokenized = tokenized};
-    const rill_status status = open_files(*out, files);
-    CLOSE_UNLESS_OK(status, out, rill_tokenizer_close);
-    return status;
+    return RILL_OPENED(open_files(*out, files), out, rill_tokenizer_close);
 }
 
 void rill_tokenizer_close(rill_tokenizer *t)

@@ -348,7 +348,5 @@ rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const cha
     TRY(rill_struct_alloc(ctx, out, sizeof **out, "a tokeniser"));
     **out = (rill_pipeline){.arena.ctx = ctx, .name = name};
     tokenizer_json_reader r = {.p = *out, .ctx = ctx, .name = name, .tokens = tokens};
-    const rill_status status = read_all(&r, document);
-    CLOSE_UNLESS_OK(status, out, rill_pipeline_close);
-    return status;
+    return RILL_OPENED(read_all(&r, document), out, rill_pipeline_close);
 }

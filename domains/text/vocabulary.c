@@ -62,8 +62,7 @@ rill_status rill_vocabulary_create(rill_vocabulary **out, rill_context *ctx)
     (*out)->arena.ctx = ctx;
     rill_status status = GROW(&(*out)->arena, (*out)->start, 1, "a vocabulary");
     if (status == RILL_OK) status = rill_vocabulary_reset(*out);
-    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
-    return status;
+    return RILL_OPENED(status, out, rill_vocabulary_close);
 }
 
 rill_status rill_vocabulary_reset(rill_vocabulary *v)
@@ -200,9 +199,7 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
                                   size_t length, int32_t limit)
 {
     TRY(rill_vocabulary_create(out, ctx));
-    const rill_status status = add_lines(*out, name, bytes, length, limit);
-    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
-    return status;
+    return RILL_OPENED(add_lines(*out, name, bytes, length, limit), out, rill_vocabulary_close);
 }
 
 rill_status rill_vocabulary_add_file(rill_vocabulary *v, const char *path, int32_t limit)
@@ -216,9 +213,7 @@ rill_status rill_vocabulary_add_file(rill_vocabulary *v, const char *path, int32
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
 {
     TRY(rill_vocabulary_create(out, ctx));
-    const rill_status status = rill_vocabulary_add_file(*out, path, limit);
-    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
-    return status;
+    return RILL_OPENED(rill_vocabulary_add_file(*out, path, limit), out, rill_vocabulary_close);
 }
 
 static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, const char *path, const char *key,
@@ -240,9 +235,7 @@ rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ct
 {
     enum { LIMIT = 1 << 22 }; /* larger than any `size`, so that the error message can state the number found */
     TRY(rill_vocabulary_open(out, ctx, path, LIMIT));
-    const rill_status status = check_expected(*out, ctx, path, key, size, special, specials);
-    CLOSE_UNLESS_OK(status, out, rill_vocabulary_close);
-    return status;
+    return RILL_OPENED(check_expected(*out, ctx, path, key, size, special, specials), out, rill_vocabulary_close);
 }
 
 /* --- lookups ------------------------------------------------------------------------------------------------------ */

@@ -514,8 +514,16 @@ static rill_status combine(search_config *c)
 
 /* --- making the configuration ------------------------------------------------------------------------------------- */
 
+void rill_search_config_free(rill_search_config *config)
+{
+    search_config *c = (search_config *)config;
+    if (c == NULL) return;
+    rill_free(c->ctx, c->scorers, c->scorers_capacity * sizeof *c->scorers);
+    rill_free(c->ctx, c, sizeof *c);
+}
+
 /* Combine `first` and n other sources, highest precedence first. The first n_firm of all may lose no option. */
-static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *first,
+static rill_status make(rill_search_config **out, rill_context *ctx, const rill_option_source *first,
                         const rill_option_source *const *others, int n, int n_firm)
 {
     const int n_soft = n - (n_firm - 1);
@@ -524,6 +532,7 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d option sources: at most %d can be combined", n_soft, MAX_DEFAULTS);
     search_config *c = rill_calloc(ctx, 1, sizeof *c);
     if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "a search configuration");
+    *out = &c->config;
     c->ctx = ctx;
     c->n = n + 1;
     c->n_firm = n_firm;
@@ -536,21 +545,13 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
     if (required != NULL && required->origin == RILL_FROM_FILE) rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = combine(c);
     rill_option_set_style(ctx, style);
-    if (status < 0)
-        rill_free(ctx, c, sizeof *c);
-    else
-        *out = c;
-    return status;
+    return RILL_OPENED(status, out, rill_search_config_free);
 }
 
 rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_option_source *firm,
                                     const rill_option_source *const *soft, int n)
 {
-    search_config *c;
-    *out = NULL;
-    RILL__TRY(make(&c, ctx, firm, soft, n, 1));
-    *out = &c->config;
-    return RILL_OK;
+    return make(out, ctx, firm, soft, n, 1);
 }
 
 rill_status rill_option_source_check(const rill_option_source *source)
@@ -588,23 +589,8 @@ rill_status rill_search_config_request(rill_search_config **out, const rill_sear
                                        const rill_option_source *own, int gives_way)
 {
     const search_config *of_run = (const search_config *)run;
-    search_config *c;
-    *out = NULL;
-    RILL__TRY(make(&c, ctx, own, of_run->source, of_run->n, gives_way ? 1 : 2));
-    const rill_status status = check_heuristics(run->setup, c);
-    if (status < 0)
-        rill_search_config_free(&c->config);
-    else
-        *out = &c->config;
-    return status;
-}
-
-void rill_search_config_free(rill_search_config *config)
-{
-    search_config *c = (search_config *)config;
-    if (c == NULL) return;
-    rill_free(c->ctx, c->scorers, c->scorers_capacity * sizeof *c->scorers);
-    rill_free(c->ctx, c, sizeof *c);
+    RILL__TRY(make(out, ctx, own, of_run->source, of_run->n, gives_way ? 1 : 2));
+    return RILL_OPENED(check_heuristics(run->setup, (const search_config *)*out), out, rill_search_config_free);
 }
 
 rill_status rill_search_config_add_scorer(rill_search_config *config, const char *name, const char *arguments)
@@ -627,7 +613,6 @@ rill_status rill_search_config_worker_copy(const rill_search_config *config, ril
 {
     const search_config *c = (const search_config *)config;
     const rill_option_source *sources[MAX_DEFAULTS + 2];
-    search_config *own;
     int has_copies = 0;
     *out = NULL;
     for (int i = 0; i < c->n; i++) {
@@ -638,15 +623,10 @@ rill_status rill_search_config_worker_copy(const rill_search_config *config, ril
         has_copies = 1;
     }
     if (!has_copies) return RILL_OK;
-    RILL__TRY(make(&own, ctx, sources[0], sources + 1, c->n - 1, c->n_firm));
-    *out = &own->config;
-    rill_status status = RILL_OK;
+    rill_status status = make(out, ctx, sources[0], sources + 1, c->n - 1, c->n_firm);
     for (int32_t i = c->setup.n_scorers - c->n_added; i < c->setup.n_scorers && status == RILL_OK; i++)
         status = rill_search_config_add_scorer(*out, c->scorers[i].name, c->scorers[i].arguments);
-    if (status == RILL_OK) return RILL_OK;
-    rill_search_config_free(*out);
-    *out = NULL;
-    return status;
+    return RILL_OPENED(status, out, rill_search_config_free);
 }
 
 int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b)

@@ -71,7 +71,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     *out = NULL;
     RILL__TRY(rill__setup_copy(ctx, &own, given));
     RILL__TRY(check_setup(ctx, setup));
-    rill_engine *e = rill_calloc(ctx, 1, sizeof *e);
+    rill_engine *e = *out = rill_calloc(ctx, 1, sizeof *e);
     if (e == NULL) return rill_fail_memory(ctx, sizeof *e, "an engine");
     e->ctx = ctx;
     e->model = model;
@@ -106,12 +106,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     if (status >= 0) status = rill__runner_start(model, ctx, model->threads, &e->runner);
     e->self = e->output_writer.self = e->runner.self;
     if (status >= 0) status = set_up_engine(e, setup);
-    if (status < 0) {
-        rill_engine_destroy(e);
-        return status;
-    }
-    *out = e;
-    return RILL_OK;
+    return RILL_OPENED(status, out, rill_engine_destroy);
 }
 
 void rill_engine_destroy(rill_engine *e)

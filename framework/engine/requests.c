@@ -205,14 +205,8 @@ rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_r
 {
     *out = NULL;
     if (request_is_text_only(req)) return RILL_OK;
-    request *r = alloc_request(ctx, &e->chain, req);
-    if (r == NULL) return RILL_ERR_MEMORY;
-    rill_status status = fill_request(ctx, e, req, r);
-    if (status < 0)
-        request_free(r);
-    else
-        *out = r;
-    return status;
+    *out = alloc_request(ctx, &e->chain, req);
+    return *out != NULL ? RILL_OPENED(fill_request(ctx, e, req, *out), out, request_free) : RILL_ERR_MEMORY;
 }
 
 rill_status request_open(rill_engine *e, request *r)

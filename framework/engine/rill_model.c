@@ -99,13 +99,8 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
         rill_free(ctx, model, sizeof *model);
         return rill__domain_status(ctx, table, status, "open");
     }
-    status = check_info(ctx, table, &model->info);
-    if (status < 0) {
-        rill_model_close(model);
-        return status;
-    }
     *out = model;
-    return RILL_OK;
+    return RILL_OPENED(check_info(ctx, table, &model->info), out, rill_model_close);
 }
 
 void rill_model_close(rill_model *model)

@@ -100,7 +100,7 @@ static rill_status open_all(rill_workers **out, rill_context *ctx, const char *d
     const int32_t n = options->workers == 0 ? list->n : options->workers;
     if (n < 1 || n > MAX_WORKERS)
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: expected 1 to %d", n, MAX_WORKERS);
-    rill_workers *all = rill_calloc(ctx, 1, alloc_size(n));
+    rill_workers *all = *out = rill_calloc(ctx, 1, alloc_size(n));
     if (all == NULL) return rill_fail_memory(ctx, alloc_size(n), "workers");
     all->ctx = ctx;
     all->n = n;
@@ -111,11 +111,7 @@ static rill_status open_all(rill_workers **out, rill_context *ctx, const char *d
     const rill_domain *table = status >= 0 ? rill_find_domain(all->workers[0].ctx, domain) : NULL;
     all->shared = table != NULL && all->threaded && rill_domain_has_runners(table);
     for (int32_t i = 0; i < n && status >= 0; i++) status = open_model(all, &all->workers[i], domain, list);
-    if (status < 0)
-        rill_workers_close(all);
-    else
-        *out = all;
-    return status < 0 ? status : RILL_OK;
+    return RILL_OPENED(status < 0 ? status : RILL_OK, out, rill_workers_close);
 }
 
 rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char *domain, const rill_open_options *open,

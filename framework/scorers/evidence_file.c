@@ -101,17 +101,11 @@ rill_status rill_evidence_writer_create(rill_evidence_writer **out, rill_context
                 .phases = (uint32_t)kind->phases,
                 .end_action = kind->end_action,
                 .names = kind->names};
-    rill_evidence_writer *w = rill_calloc(ctx, 1, sizeof *w);
-    *out = NULL;
+    rill_evidence_writer *w = *out = rill_calloc(ctx, 1, sizeof *w);
     if (w == NULL) return rill_fail_memory(ctx, sizeof *w, "evidence");
     *w = (rill_evidence_writer){.ctx = ctx, .write = write, .user = user};
     memcpy(h.magic, MAGIC, MAGIC_BYTES);
-    const rill_status status = append_bytes(w, &h, sizeof h);
-    if (status < 0)
-        rill_evidence_writer_free(w);
-    else
-        *out = w;
-    return status;
+    return RILL_OPENED(append_bytes(w, &h, sizeof h), out, rill_evidence_writer_free);
 }
 
 rill_status rill_evidence_put(rill_evidence_writer *w, int64_t id, const rill_ngrams *g)
@@ -197,8 +191,7 @@ static rill_status read_footer(rill_evidence *e)
 rill_status rill_evidence_open(rill_evidence **out, rill_context *ctx, const char *path)
 {
     const size_t size = sizeof(rill_evidence) + strlen(path) + 1;
-    rill_evidence *e = rill_calloc(ctx, 1, size);
-    *out = NULL;
+    rill_evidence *e = *out = rill_calloc(ctx, 1, size);
     if (e == NULL) return rill_fail_memory(ctx, size, "evidence");
     e->ctx = ctx;
     e->path_size = strlen(path) + 1;
@@ -206,11 +199,7 @@ rill_status rill_evidence_open(rill_evidence **out, rill_context *ctx, const cha
     rill_status status = rill_file_open(&e->file, ctx, e->path, RILL_FILE_REGULAR);
     if (status >= 0) status = read_header(e);
     if (status >= 0) status = read_footer(e);
-    if (status < 0)
-        rill_evidence_close(e);
-    else
-        *out = e;
-    return status;
+    return RILL_OPENED(status, out, rill_evidence_close);
 }
 
 void rill_evidence_close(rill_evidence *e)

@@ -227,15 +227,10 @@ static void destroy(void *self)
 static rill_status create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table;
-    lmbr *l = rill_calloc(ctx, 1, sizeof *l);
+    lmbr *l = *self = rill_calloc(ctx, 1, sizeof *l);
     if (l == NULL) return rill_fail_memory(ctx, sizeof *l, "a scorer");
     l->ctx = ctx;
-    const rill_status status = read_arguments(l, arguments);
-    if (status < 0)
-        destroy(l);
-    else
-        *self = l;
-    return status;
+    return RILL_OPENED(read_arguments(l, arguments), self, destroy);
 }
 
 /* --- scoring ---------------------------------------------------------------------------------------------------------- */

@@ -236,8 +236,7 @@ void rill_constraints_free(rill_constraints *c)
 rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, const rill_engine_setup *setup)
 {
     const size_t n = (size_t)setup->n_scorers;
-    rill_constraints *c = rill_calloc(ctx, 1, sizeof *c);
-    *out = NULL;
+    rill_constraints *c = *out = rill_calloc(ctx, 1, sizeof *c);
     if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "constraints");
     *c = (rill_constraints){.ctx = ctx,
                             .n = setup->n_scorers,
@@ -249,11 +248,7 @@ rill_status rill_constraints_create(rill_constraints **out, rill_context *ctx, c
         c->scorer[i].name.ctx = c->scorer[i].text.ctx = ctx;
         status = rill_text_append(&c->scorer[i].name, setup->scorers[i].name, strlen(setup->scorers[i].name));
     }
-    if (status < 0)
-        rill_constraints_free(c);
-    else
-        *out = c;
-    return status;
+    return RILL_OPENED(status, out, rill_constraints_free);
 }
 
 static rill_status add_constraint(rill_constraints *c, const char *part, size_t length)

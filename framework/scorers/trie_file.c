@@ -286,15 +286,10 @@ static void destroy_trie(void *self)
 static rill_status create_trie(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table;
-    trie_scorer *s = rill_alloc(ctx, sizeof *s);
+    trie_scorer *s = *self = rill_alloc(ctx, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a scorer");
     *s = (trie_scorer){.ctx = ctx};
-    const rill_status status = arguments[0] != '\0' ? trie_acquire(&s->trie, ctx, arguments) : RILL_OK;
-    if (status < 0)
-        destroy_trie(s);
-    else
-        *self = s;
-    return status;
+    return RILL_OPENED(arguments[0] != '\0' ? trie_acquire(&s->trie, ctx, arguments) : RILL_OK, self, destroy_trie);
 }
 
 /* Returns the forced first action (rill_domain.first_action) if the hypothesis has at most one action and no sequence begins with it; else

@@ -131,15 +131,10 @@ rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_de
                                                     sizeof own.struct_size + sizeof own.name);
         if (status < 0) return status;
     }
-    rill_device *device = rill_calloc(ctx, 1, sizeof *device);
+    rill_device *device = *out = rill_calloc(ctx, 1, sizeof *device);
     if (device == NULL) return rill_fail_memory(ctx, sizeof *device, "a device");
     device->ctx = ctx;
-    const rill_status status = open_named(device, &own);
-    if (status != RILL_OK)
-        rill_device_close(device);
-    else
-        *out = device;
-    return status;
+    return RILL_OPENED(open_named(device, &own), out, rill_device_close);
 }
 
 void rill_device_close(rill_device *device)

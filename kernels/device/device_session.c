@@ -60,7 +60,7 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
 {
     *out = NULL;
     if (!network->finished) return rill_fail(ctx, RILL_ERR_ARGUMENT, "the session's network is not finished");
-    rill_session *s = rill_calloc(ctx, 1, sizeof *s);
+    rill_session *s = *out = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a session");
     s->ctx = ctx;
     s->network = network;
@@ -69,11 +69,7 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
     rill_status status = RILL_OK;
     if (s->table == NULL) status = rill_fail_memory(ctx, (network->n_tables + 1) * sizeof *s->table, "a session");
     if (status == RILL_OK) status = network->device->backend->session_open(s, threads);
-    if (status == RILL_OK)
-        *out = s;
-    else
-        rill_session_close(s);
-    return status;
+    return RILL_OPENED(status, out, rill_session_close);
 }
 
 void rill_session_close(rill_session *s)

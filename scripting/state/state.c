@@ -268,7 +268,7 @@ rill_status script_make(rill_script **out, rill_context *ctx, const char *path, 
                                                     offsetof(rill_script_options, seconds));
         if (status < 0) return status;
     }
-    rill_script *s = rill_calloc(ctx, 1, sizeof *s);
+    rill_script *s = *out = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a script");
     s->ctx = ctx;
     s->result = LUA_NOREF;
@@ -285,9 +285,5 @@ rill_status script_make(rill_script **out, rill_context *ctx, const char *path, 
     }
     rill_status status = s->main == NULL ? rill_fail_memory(ctx, s->path_size, "a script's state") : RILL_OK;
     if (status == RILL_OK) status = script_protect(s, open_state, NULL);
-    if (status < 0)
-        script_destroy(s);
-    else
-        *out = s;
-    return status;
+    return RILL_OPENED(status, out, script_destroy);
 }

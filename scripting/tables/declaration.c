@@ -304,7 +304,7 @@ rill_status script_instance_create(const void *table, rill_context *ctx, const c
     if (arguments[0] != '\0' && !takes_arguments(t))
         return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", t->declaration->word, t->name,
                          arguments);
-    script_instance *instance = rill_calloc(ctx, 1, t->declaration->instance_size);
+    script_instance *instance = *self = rill_calloc(ctx, 1, t->declaration->instance_size);
     if (instance == NULL) return rill_fail_memory(ctx, t->declaration->instance_size, t->name);
     *instance = (script_instance){t, LUA_NOREF};
     instance_creation m = {instance, arguments, RILL_OK};
@@ -313,11 +313,7 @@ rill_status script_instance_create(const void *table, rill_context *ctx, const c
         rill_fail(ctx, status, "%s %s with arguments \"%s\": %s", t->declaration->word, t->name, arguments,
                   rill_error(ctx));
     if (status == RILL_OK) status = m.refused;
-    if (status < 0)
-        script_instance_destroy(instance);
-    else
-        *self = instance;
-    return status;
+    return RILL_OPENED(status, self, script_instance_destroy);
 }
 
 void script_instance_destroy(void *self)

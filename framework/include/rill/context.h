@@ -131,6 +131,17 @@ RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) 
 RILL_API void rill_text_reset(rill_text *text); /* length 0, memory kept */
 RILL_API void rill_text_clear(rill_text *text); /* memory freed */
 
+/* The status with which a function returns that opens *out. After a failure close(*out) is called, and *out set to NULL. */
+#define RILL_OPENED(status, out, close)       \
+    __extension__({                           \
+        const rill_status status_ = (status); \
+        if (status_ < 0) {                    \
+            close(*(out));                    \
+            *(out) = NULL;                    \
+        }                                     \
+        status_;                              \
+    })
+
 /* Returns how many of n ascending numbers are below `key`. */
 static inline int32_t rill_lower_bound(const int32_t *numbers, int32_t n, int32_t key)
 {
