@@ -258,6 +258,10 @@ static const struct {
      "this is a GGUF file of llama.cpp: expected the Hugging Face folder of the model, with config.json and "
      "model.safetensors"},
     {"*.gz", NULL, "the file is compressed: unpack it with gunzip"},
+    {"model.*.safetensors", NULL, "to use these weights, rename the file to model.safetensors"},
+    {"adapter_config.json", NULL,
+     "this is an adapter of PEFT: merge it into its model (merge_and_unload), and save that model"},
+    {"snapshots", "blobs", "this is a cache of the Hugging Face Hub: use the folder in {file}"},
 };
 
 /* Fail with "FOLDER/NAME: ADVICE". */
@@ -382,7 +386,8 @@ rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
     if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,
-            "model %s: it is a file: use its folder, or set domain to the name of the domain that reads it", path);
+            "model %s: it is a file: use its folder (unpack an archive first), or set domain to the name of the domain that reads it",
+            path);
     if (f->type[0] == '\0') TRY(rill_unsupported_format_fail(f->ctx, path));
     if (!f->found)
         return rill_fail(

@@ -136,7 +136,7 @@ theirs "config.json model.safetensors.index.json" "theirs/config.json names no d
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
 run "$rill" decode -m file
-exits 1; says "model file: it is a file"; says "set domain to the name"
+exits 1; says "model file: it is a file: use its folder (unpack an archive first)"; says "set domain to the name"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
