@@ -134,7 +134,7 @@ def main():
     os.makedirs(os.path.join(ROOT, "dist"), exist_ok=True)
     make_sdist()
     run("./dev", "fresh", SYSTEMS[0], "wheel", "deb", "image")
-    run("./dev", "fresh", SYSTEMS[1], "wheel", "deb")
+    run("./dev", "fresh", SYSTEMS[1], "install", "deb")
     wheels = glob.glob(os.path.join(ROOT, "dist/rill_decoder-%s-*.whl" % version()))
     write_components(wheels)
     write_checksums()

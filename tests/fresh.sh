@@ -7,7 +7,8 @@
 #   demo   ./dev demo, and the README's first translation
 #   test   ./dev test
 #   pip    pip install . into an environment, and a translation from Python
-#   wheel  builds a wheel (./dev wheel), leaves it and its LGPL library's source in dist/, and installs it where no compiler is
+#   wheel  builds a wheel (./dev wheel), leaves it and its LGPL library's source in dist/, and installs it in another bare system
+#   install   installs the wheel of dist/, in which everything is, where no compiler is
 #   deb    builds the packages, checks them with lintian, leaves them in dist/SUITE, and installs them in another bare system
 #   image  the steps of packaging/Dockerfile (debian12); its size, user and health check, and how the server ends
 # --in FOLDER: keep the bare system, as an archive, and the logs there. --save: write each part's lines that begin with `fresh:` to
@@ -30,7 +31,7 @@ system_name=${1:?usage: fresh.sh [--save] [--in FOLDER] SYSTEM [PART...]} suite=
 shift
 case $suite in debian12) suite=bookworm ;; debian13) suite=trixie ;; esac
 [ $# -gt 0 ] || set -- demo test
-for part; do case $part in demo | test | pip | wheel | deb | image) ;; *) fail "no such part: $part" ;; esac; done
+for part; do case $part in demo | test | pip | wheel | install | deb | image) ;; *) fail "no such part: $part" ;; esac; done
 [ "$(id -u)" = 0 ] || fail "only root can make and enter another system"
 command -v mmdebstrap >/dev/null || fail "install mmdebstrap first"
 
@@ -109,6 +110,20 @@ translated() { echo "fresh: the first translation $((SECONDS - begin)) s after t
 from_python='import rill; print(next(rill.Model("examples/models/de-en").stream(["Ein Hund läuft über die Wiese."])).text)'
 ours="-name '*rill*' -not -name '*cyrillic*'" # what an uninstalled rill leaves
 
+# install_wheel: in the bare system, with a translation by the model in it and the README's; and nothing of rill is left afterwards.
+install_wheel() {
+  cp "$repository"/dist/*manylinux*"_$(uname -m).whl" "$system$home/"
+  (cd "$system$home" && du -k --apparent-size ./*.whl | awk '{ printf "fresh: %s, %.1f MB\n", substr($2, 3), $1 / 1024 }')
+  begin=$SECONDS
+  run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install python3-venv
+    cd ~; python3 -m venv venv; venv/bin/pip install -q ./*.whl; if command -v cc; then exit 1; fi
+    echo 'Wo ist der Bahnhof?' | venv/bin/rill decode -q -m venv/lib/python3*/site-packages/rill/models/de-en-tatoeba | grep station
+    $(translate venv/bin/rill rill/examples/models/de-en)"
+  translated
+  run "~/venv/bin/python -c '$from_python'; cd ~
+    venv/bin/pip uninstall -q -y rill-decoder; if find venv $ours | grep .; then exit 1; fi"
+}
+
 run_part() {
   case $1 in
   demo) run "./dev demo; $(translate build/rill examples/models/de-en)" && translated ;;
@@ -118,20 +133,12 @@ run_part() {
     run "sudo apt-get -qq update
       sudo apt-get -qq -y --no-install-recommends install python3-venv python3-dev dpkg-dev make pkg-config; ./dev wheel"
     mkdir -p "$repository/dist"
-    cp "$system$home/rill/dist"/*.whl "$work/"
-    cp "$work"/*.whl "$repository/dist/"
-    cp -r "$system$home/rill/dist/sources" "$repository/dist/"
+    rm -f "$repository"/dist/*"_$(uname -m).whl"
+    cp -r "$system$home"/rill/dist/{*.whl,sources} "$repository/dist/"
     make_bare
-    cp "$work"/*.whl "$system$home/"
-    begin=$SECONDS
-    run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install python3-venv
-      cd ~; python3 -m venv venv; venv/bin/pip install -q ./*.whl; if command -v cc; then exit 1; fi
-      echo 'Wo ist der Bahnhof?' | venv/bin/rill decode -q -m venv/lib/python3*/site-packages/rill/models/de-en-tatoeba | grep station
-      $(translate venv/bin/rill rill/examples/models/de-en)"
-    translated
-    run "~/venv/bin/python -c '$from_python'; cd ~
-      venv/bin/pip uninstall -q -y rill-decoder; if find venv $ours | grep .; then exit 1; fi"
+    install_wheel
     ;;
+  install) install_wheel ;;
   deb)
     run "sudo apt-get -qq update; sudo apt-get -qq -y --no-install-recommends install devscripts lintian
       sudo apt-get -qq -y --no-install-recommends build-dep .
