@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,12 +43,19 @@ int cli_fail_memory(const char *what)
     return cli_fail("out of memory for %s", what);
 }
 
+/* Whether standard output is a pipe without a reader. */
+static int is_stdout_closed(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 int cli_flush_stdout(void)
 {
     int bad = ferror(stdout); /* whether an earlier write failed; its errno is lost */
     errno = 0;
     if (!fflush(stdout) && !bad) return CLI_OK;
-    if (errno == EPIPE) return CLI_CLOSED;
+    if (errno == EPIPE || (bad && is_stdout_closed())) return CLI_CLOSED;
     return cli_fail("cannot write standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
 }
 

@@ -263,10 +263,11 @@ const char *cli_session_domain(const cli_session *session)
     const char *names[64], *near;
     size_t n = 0;
     for (const rill_domain *d; n < 64 && (d = rill_domain_at(session->ctx, n)); n++) names[n] = d->name;
+    const char *file = session->domain ? "" : session->open.path, *config = session->domain ? "" : "/config.json: ";
     if ((near = rill_nearest(name, names, n)))
-        cli_message("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
+        cli_message("%s%sunknown domain \"%s\"; did you mean \"%s\"?", file, config, name, near);
     else
-        cli_message("unknown domain \"%s\": `rill list domains` shows all", name);
+        cli_message("%s%sunknown domain \"%s\": `rill list domains` shows all", file, config, name);
     return NULL;
 }
 

@@ -157,11 +157,13 @@ class Folder:
             config["added_tokens_decoder"] = {token.pop("id"): token for token in both["added_tokens"]}
             write(self.path, "tokenizer_config.json", config)
             os.remove(os.path.join(self.path, "tokenizer.json"))
-        elif both is not None:  # as newer versions save it, with this file alone
+        elif both is not None and self.maybe(0.7):  # as newer versions save it, with this file alone
             self.edits.append("tokenizer.json alone")
             for name in VOCABULARY_FILES:
                 if os.path.exists(os.path.join(self.path, name)):
                     os.remove(os.path.join(self.path, name))
+        elif both is not None:
+            self.edits.append("tokenizer.json beside older files")
         tokens = tokenizer.get_vocab()
         self.size = max(max(tokens.values()) + 1, len(tokens))
         if self.name == "m2m":
@@ -406,7 +408,9 @@ def difference(expected, found):
         close = score is None or abs(score - other) < SCORES * max(1, abs(score))
         near = score is not None and any(j != i and abs(score - s) < SCORES * max(1, abs(score)) for j, (_, s) in enumerate(outputs))
         if not close or (actions != others and not near):
-            return f"inputs {ids}\n  output {i}: {actions} at {score}\n  found     {others} at {other}"
+            same = next((j for j, (a, b) in enumerate(zip(actions, others)) if a != b), 0)
+            return (f"inputs {ids}\n  output {i}, {len(actions)} tokens, from {same} on: {actions[same:same + 20]} at {score}\n"
+                    f"  found, {len(others)} tokens: {others[same:same + 20]} at {other}")
     if text is not None and outputs[0][0] == lists[0][0] and tidy(text) != tidy(written):
         return f"text {tidy(text)!r}\n  found {written!r} of {lists[0][0]}"
     return None

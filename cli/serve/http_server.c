@@ -503,18 +503,25 @@ static int open_listener(const serve_options *o, char address[128])
     return fd;
 }
 
+/* Unescape a path, or a name or value of a query. A text with %00, where its C string would end, stays as it was sent. */
+static size_t unescape(void *user, struct MHD_Connection *connection, char *text)
+{
+    (void)user, (void)connection;
+    return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static int start_daemon(server *s)
 {
     /* without MHD_USE_ERROR_LOG, since the library's messages are about mistakes of clients */
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     const int fd = open_listener(&s->options, s->address);
     if (fd < 0) return CLI_FAILED;
-    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
-                                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-                                 on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
-                                 (unsigned)s->options.max_connections + SPARE_CONNECTIONS,
-                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->options.request_timeout,
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES), MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)s->options.max_connections + SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)s->options.request_timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(2 * MAX_HEAD_BYTES),
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
     close(fd);
     return cli_fail("%s: cannot start the server (%s)", s->address, strerror(errno));

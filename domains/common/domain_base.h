@@ -137,7 +137,7 @@ typedef struct rill_loader {
 } rill_loader;
 
 /* Returns the formatted name of a tensor, valid until the next call. */
-const char *rill_loader_name(rill_loader *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define rill_loader_name(l, ...) (rill_print((l)->name, sizeof(l)->name, __VA_ARGS__), (l)->name)
 
 /* Set l->path to a file of the directory, and open it as l->tensors.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */

@@ -333,15 +333,6 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
     return rill_weights_read_into(tensors, name, rows, columns, *out);
 }
 
-const char *rill_loader_name(rill_loader *l, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_list(l->name, sizeof l->name, format, arguments);
-    va_end(arguments);
-    return l->name;
-}
-
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
 {
     return rill_weights_read(l->tensors, &l->temp, name, rows, columns, out);

@@ -238,6 +238,17 @@ static rill_status add_sentinels(const family_opener *o)
     return RILL_OK;
 }
 
+/* transformers 5 saves the added tokens of a fast tokenizer in tokenizer.json alone, also beside older vocabulary files. */
+static rill_status add_tokens_of_tokenizer_json(const family_opener *o)
+{
+    SCOPED(rill_tokenizer_config_close) rill_tokenizer_config all = {0};
+    const char *backend = rill_tokenizer_config_string(o->config, "backend");
+    if (backend == NULL || strcmp(backend, "tokenizers") != 0) return RILL_OK;
+    TRY(rill_tokenizer_config_open(&all, o->ctx, o->files->directory, 1));
+    TRY(rill_path_join(o->path, o->files->directory, "tokenizer.json"));
+    return rill_pipeline_add_tokens(o->ctx, o->path->data, rill_config_root(all.tokenizer), &o->tokenizer->tokens);
+}
+
 static int has_languages(const rill_family_tokenizer *t)
 {
     rill_slice name;
@@ -292,6 +303,7 @@ static rill_status add_all(const family_opener *o)
         TRY(add_languages_after_vocab(o));
     if (o->config->tokenizer != NULL) return rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens);
     TRY(rill_tokenizer_config_add_tokens(o->config, &o->tokenizer->tokens));
+    TRY(add_tokens_of_tokenizer_json(o));
     TRY(add_sentinels(o));
     TRY(add_reserved(o, add_special_token));
     if (listed) TRY(rill_tokenizer_config_add_special(o->config, &o->tokenizer->tokens));

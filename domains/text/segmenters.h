@@ -157,6 +157,10 @@ typedef struct rill_pipeline rill_pipeline;
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens);
 
+/* Add the document's added tokens only. RILL_OK · as rill_pipeline_open() */
+rill_status rill_pipeline_add_tokens(rill_context *ctx, const char *name, const json_t *document,
+                                     rill_token_set *tokens);
+
 /* Build GPT-2's byte-level BPE with merges.txt at `path`. The caller reads vocab.json. prefix: 1: prepend a space if none.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix);

@@ -55,9 +55,8 @@ int32_t rill_token_set_find(const rill_token_set *t, const char *text, size_t le
 static rill_status check_number(const rill_token_set *t, const char *text, int64_t id, int32_t found)
 {
     if (id < 0 || id == found) return RILL_OK;
-    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT,
-                     "%s: \"%.60s\" has the id %lld there and %d in the SentencePiece model", t->name, text,
-                     (long long)id, found);
+    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" has the id %lld there and %d in the vocabulary",
+                     t->name, text, (long long)id, found);
 }
 
 /* Fill the unused ids before `id` with tokens that decoding omits. Their names must be free. */

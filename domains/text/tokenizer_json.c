@@ -335,6 +335,13 @@ static rill_status read_all(tokenizer_json_reader *r, const json_t *document)
     return read_added(r, json_object_get(document, "added_tokens"));
 }
 
+rill_status rill_pipeline_add_tokens(rill_context *ctx, const char *name, const json_t *document,
+                                     rill_token_set *tokens)
+{
+    tokenizer_json_reader r = {.ctx = ctx, .name = name, .tokens = tokens};
+    return read_added(&r, json_object_get(document, "added_tokens"));
+}
+
 rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
                                rill_token_set *tokens)
 {

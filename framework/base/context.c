@@ -294,11 +294,7 @@ int rill_write_number(char *out, size_t size, double number)
 
 int rill_print(char *out, size_t size, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = rill_print_list(out, size, format, arguments);
-    va_end(arguments);
-    return length;
+    return RILL__PRINT_ARGUMENTS(rill_print_list, out, size, format);
 }
 
 /* Returns 1 if a message was cut inside the UTF-8 character before `rest`. Other invalid bytes are file names in another encoding. */
@@ -332,11 +328,7 @@ int rill_print_message_list(char *out, size_t size, const char *format, va_list 
 
 int rill_print_message(char *out, size_t size, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = rill_print_message_list(out, size, format, arguments);
-    va_end(arguments);
-    return length;
+    return RILL__PRINT_ARGUMENTS(rill_print_message_list, out, size, format);
 }
 
 /* --- errors and log ----------------------------------------------------------------------------------------------- */
@@ -387,10 +379,7 @@ rill_status rill_fail(rill_context *ctx, rill_status status, const char *format,
 {
     /* Format into a separate buffer: the arguments may include the current message. */
     char sentence[RILL__MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_message_list, sentence, sizeof sentence, format);
     memcpy(ctx->error, sentence, sizeof sentence);
     ctx->error_status = status;
     return status;
@@ -406,10 +395,7 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
 {
     if (ctx->log == NULL) return;
     char line[RILL__MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(line, sizeof line, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_message_list, line, sizeof line, format);
     pthread_mutex_lock(&ctx->root_ctx->lock);
     ctx->log(ctx->log_user, level, line);
     pthread_mutex_unlock(&ctx->root_ctx->lock);
@@ -417,20 +403,14 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
 
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(input->message, sizeof input->message, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_message_list, input->message, sizeof input->message, format);
     input->status = status;
     return status;
 }
 
 void rill_input_warn(rill_input *input, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(input->message, sizeof input->message, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_message_list, input->message, sizeof input->message, format);
 }
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
@@ -448,16 +428,11 @@ rill_status rill_text_append(rill_text *text, const char *bytes, size_t length)
 rill_status rill_text_printf(rill_text *text, const char *format, ...)
 {
     char small[256];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = rill_print_list(small, sizeof small, format, arguments);
-    va_end(arguments);
+    int length = RILL__PRINT_ARGUMENTS(rill_print_list, small, sizeof small, format);
     if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: invalid format \"%s\"", format);
     if ((size_t)length < sizeof small) return rill_text_append(text, small, (size_t)length);
     RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + (size_t)length + 1, "a text"));
-    va_start(arguments, format);
-    rill_print_list(text->data + text->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_list, text->data + text->length, (size_t)length + 1, format);
     text->length += (size_t)length;
     return RILL_OK;
 }

@@ -201,6 +201,16 @@ static inline double rill__no_bonus(const void *self, double *end)
     return 0;
 }
 
+/* print(out, size, format, the arguments after `format` of the enclosing function); returns as it does. */
+#define RILL__PRINT_ARGUMENTS(print, out, size, format)           \
+    ({                                                            \
+        va_list arguments_;                                       \
+        va_start(arguments_, format);                             \
+        const int length_ = print(out, size, format, arguments_); \
+        va_end(arguments_);                                       \
+        length_;                                                  \
+    })
+
 /* Grow an array to at least `need` elements. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \
     ((need) <= (capacity) ? RILL_OK : rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what)))

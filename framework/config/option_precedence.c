@@ -3,7 +3,6 @@
  * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is ignored. */
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -347,10 +346,7 @@ static void append_ignored(search_config *c, const char *format, ...) __attribut
 static void append_ignored(search_config *c, const char *format, ...)
 {
     const size_t used = strlen(c->ignored), n_free = IGNORED_BYTES - used;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = rill_print_list(c->ignored + used, n_free, format, arguments);
-    va_end(arguments);
+    const int length = RILL__PRINT_ARGUMENTS(rill_print_list, c->ignored + used, n_free, format);
     if (length >= (int)n_free) memcpy(c->ignored + IGNORED_BYTES - 4, "...", 4);
 }
 

@@ -6,12 +6,13 @@
 
 /* --- repeated n-grams --------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if the hypotheses hyps[a] and hyps[b] end with the same n actions, else 0. */
-static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
+/* Returns 1 if the hypotheses hyps[a] and hyps[b], which is the longer one, end with the same n actions, else 0. The start symbol counts
+ * as an action. */
+static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n, int32_t start)
 {
-    for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
-        if (hyps[a].parent < 0 || hyps[a].action != hyps[b].action) return 0;
-    return 1;
+    for (; n > 0 && hyps[a].parent >= 0; n--, a = hyps[a].parent, b = hyps[b].parent)
+        if (hyps[a].action != hyps[b].action) return 0;
+    return n == 0 || (n == 1 && hyps[b].action == start);
 }
 
 /* Set the action's bit in seen_bits. Returns 1 if the bit was 0 before, else 0. */
@@ -46,7 +47,8 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
     const int32_t n = s->no_repeat_ngram;
     /* ban each action that followed the last n - 1 actions at an earlier place: it would repeat an n-gram */
     for (int32_t a = h; n > 0 && hyps[a].parent >= 0; a = hyps[a].parent)
-        if (same_actions(hyps, hyps[a].parent, h, n - 1)) RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
+        if (same_actions(hyps, hyps[a].parent, h, n - 1, start))
+            RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
     if (s->repetition_penalty <= 0 || s->repetition_penalty == 1) return RILL_OK;
     return penalize_repeats(mods, row, (float)s->repetition_penalty, hyps, h, start);
 }

@@ -7,7 +7,6 @@
  * No effect without arguments. The texts follow a forced first action (rill_domain.first_action). */
 #include "text_constraints.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,10 +21,7 @@ enum { PHRASE_SEPARATOR_LENGTH = sizeof PHRASE_SEPARATOR - 1 };
 rill_status constraint_refuse(constraint *c, const char *format, ...)
 {
     char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    rill_print_message_list(text, sizeof text, format, arguments);
-    va_end(arguments);
+    RILL__PRINT_ARGUMENTS(rill_print_message_list, text, sizeof text, format);
     rill_text_reset(&c->fail_reason);
     return rill_text_printf(&c->fail_reason, "%s: %s", c->name, text);
 }

@@ -5,7 +5,6 @@
 #include "rill/context.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,15 +108,10 @@ static int word_is(const reader *r, size_t n, const char *word)
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static int fail_parse(reader *r, size_t pos, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    r->error->column = pos + 1;
-    rill_print_message_list(r->error->message, sizeof r->error->message, format, arguments);
-    va_end(arguments);
-    return -1;
-}
+/* Record an error at byte `pos`. Returns -1. */
+#define FAIL_PARSE(r, pos, ...)                                                                                       \
+    ((r)->error->column = (pos) + 1, rill_print_message((r)->error->message, sizeof(r)->error->message, __VA_ARGS__), \
+     -1)
 
 /* Bytes [start, end) of the signature as shown in a message: shortened if long, and without control characters. */
 typedef struct excerpt {
@@ -138,7 +132,7 @@ static excerpt make_excerpt(const reader *r, size_t start, size_t end)
 
 static int fail_word(reader *r, size_t pos, size_t n)
 {
-    return fail_parse(r, pos,
+    return FAIL_PARSE(r, pos,
                       "\"%s\" is not a type: expected void " NUMBERS " string void*, " STRUCTS ", or an array " ARRAYS,
                       make_excerpt(r, pos, pos + n).text);
 }
@@ -147,15 +141,15 @@ static int fail_word(reader *r, size_t pos, size_t n)
 static int fail_expected(reader *r, const char *expected)
 {
     skip_spaces(r);
-    if (r->pos == r->length) return fail_parse(r, r->pos, "%s expected, but the signature ends here", expected);
+    if (r->pos == r->length) return FAIL_PARSE(r, r->pos, "%s expected, but the signature ends here", expected);
     if (r->text[r->pos] == '.')
-        return fail_parse(r, r->pos,
+        return FAIL_PARSE(r, r->pos,
                           "functions with \"...\" cannot be bound: bind one that takes a fixed list of arguments");
     size_t n = word_length(r);
     if (n > 0)
-        return fail_parse(r, r->pos, "%s expected, not \"%s\": a signature has types only, no names", expected,
+        return FAIL_PARSE(r, r->pos, "%s expected, not \"%s\": a signature has types only, no names", expected,
                           make_excerpt(r, r->pos, r->pos + n).text);
-    return fail_parse(r, r->pos, "%s expected, not \"%s\"", expected, make_excerpt(r, r->pos, r->pos + 1).text);
+    return FAIL_PARSE(r, r->pos, "%s expected, not \"%s\"", expected, make_excerpt(r, r->pos, r->pos + 1).text);
 }
 
 /* --- parsing a type ----------------------------------------------------------------------------------------------- */
@@ -238,14 +232,14 @@ static int make_pointer(reader *r, const type_words *w, signature_type *type)
 {
     if (w->n_combining == 1 && w->count[CHAR]) {
         if (!w->constant)
-            return fail_parse(
+            return FAIL_PARSE(
                 r, w->start,
                 "char* is not supported: write const char* (or string) for text that is only read, uint8* for bytes");
         *type = SIGNATURE_STRING;
         return 0;
     }
     if (types[*type].pointer == SIGNATURE_VOID)
-        return fail_parse(r, w->start, "arrays of %s are not supported: expected " ARRAYS " or void*",
+        return FAIL_PARSE(r, w->start, "arrays of %s are not supported: expected " ARRAYS " or void*",
                           make_excerpt(r, w->start, w->end).text);
     *type = types[*type].pointer;
     return 0;
@@ -260,13 +254,13 @@ static int read_type(reader *r, signature_type *out, int *constant, size_t *star
     if (!consume(r, '*')) {
         if (!is_struct(*out)) return 0;
         excerpt e = make_excerpt(r, w.start, w.end);
-        return fail_parse(r, w.start, "%s must be passed as a pointer: %s*", e.text, e.text);
+        return FAIL_PARSE(r, w.start, "%s must be passed as a pointer: %s*", e.text, e.text);
     }
     if (make_pointer(r, &w, out) != 0) return -1;
     size_t n = word_length(r);
     /* skip a "const" after the "*": whether the pointer itself is constant does not matter to callers */
     if (n > 0 && word_is(r, n, "const")) r->pos += n;
-    if (next_is(r, '*')) return fail_parse(r, r->pos, "pointers to pointers are not supported: use void*");
+    if (next_is(r, '*')) return FAIL_PARSE(r, r->pos, "pointers to pointers are not supported: use void*");
     *constant = w.constant && *out >= SIGNATURE_CANDIDATES;
     if (*out == SIGNATURE_ROWS || *out == SIGNATURE_SCHED_VIEW) *constant = 1;
     return 0;
@@ -280,7 +274,7 @@ static int read_result(reader *r, signature *s)
     size_t start;
     if (read_type(r, &s->result, &constant, &start) != 0) return -1;
     if (s->result > SIGNATURE_POINTER)
-        return fail_parse(r, start, "a result cannot be %s: expected void, " NUMBERS ", string or void*",
+        return FAIL_PARSE(r, start, "a result cannot be %s: expected void, " NUMBERS ", string or void*",
                           signature_type_name(s->result));
     return 0;
 }
@@ -292,8 +286,8 @@ static int read_argument(reader *r, signature *s)
     signature_type type;
     if (read_type(r, &type, &constant, &start) != 0) return -1;
     if (type == SIGNATURE_VOID)
-        return fail_parse(r, start, "an argument cannot be void: write \"()\" for a function without arguments");
-    if (s->n == SIGNATURE_MAX_ARGUMENTS) return fail_parse(r, start, "more than %d arguments", SIGNATURE_MAX_ARGUMENTS);
+        return FAIL_PARSE(r, start, "an argument cannot be void: write \"()\" for a function without arguments");
+    if (s->n == SIGNATURE_MAX_ARGUMENTS) return FAIL_PARSE(r, start, "more than %d arguments", SIGNATURE_MAX_ARGUMENTS);
     if (constant) s->constant |= UINT32_C(1) << s->n;
     s->argument[s->n++] = type;
     return 0;
@@ -325,7 +319,7 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
     if (!consume(&r, ')')) return fail_expected(&r, "\",\" or \")\"");
     skip_spaces(&r);
     if (r.pos < r.length)
-        return fail_parse(&r, r.pos, "the signature must end after the closing parenthesis, not with \"%s\"",
+        return FAIL_PARSE(&r, r.pos, "the signature must end after the closing parenthesis, not with \"%s\"",
                           make_excerpt(&r, r.pos, r.length).text);
     return 0;
 }

@@ -113,6 +113,12 @@ for words in "list" "--version" "--help" "info model" "decode --help" "eval --re
   "$rill" $words 2>err >/dev/full || status=$?
   exits 1; says "cannot write standard output"
 done
+for words in "--version" "decode --help" "list settings"; do # one write and more
+  # shellcheck disable=SC2086
+  { sleep 0.1; status=0; "$rill" $words 2>err || status=$?; echo "$status" >code; } | true
+  read -r status <code
+  exits 141; silent
+done
 
 # --- no input of any kind is overwritten
 cp plain references

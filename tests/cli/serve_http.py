@@ -207,6 +207,17 @@ def idlers():
         check(s.code == 0, f"the end: {s.code} {s.log}")
 
 
+def nul_in_path(s):
+    """A path or a field of a query does not end at %00."""
+    for path in ("/%00", "/health%00", "/metrics%00x", "/v1/decode%00"):
+        for method in ("GET", "POST"):
+            code, body, _ = s.request(method, path)
+            check(code == 404 and path in body["error"]["message"], f"{method} {path}: {code} {body}")
+    query = "/translate?source=de&target=en&q=Ein+Hund.%00Ein+Mann."
+    code, body, _ = s.request("POST", query, headers={"Content-Type": None})
+    check(code == 200 and body["translatedText"] != s.decode(input="Ein Hund.")[1]["outputs"][0]["text"], f"{query}: {code} {body}")
+
+
 def above_the_limit():
     """While every connection waits for its response, others may ask how the server is; decoding is refused, and goes on afterwards."""
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
@@ -269,7 +280,7 @@ def addresses():
 
 def main():
     with Server("--request-timeout", "3", "--workers", "2") as s:
-        for part in (framing, sources, types):
+        for part in (framing, sources, types, nul_in_path):
             part(s)
     check(s.code == 0, f"the end: {s.code} {s.log}")
     for part in (origins, idlers, above_the_limit, heads, addresses):

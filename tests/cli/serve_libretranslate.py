@@ -5,6 +5,7 @@ multilingual models, and broken forms of strangers.
 usage: serve_libretranslate.py RILL SOURCE_ROOT
 """
 
+import itertools
 import json
 import os
 import shutil
@@ -41,8 +42,7 @@ def keys(s):
         plain = plain or body
         check(code == 200 and body == plain and "\n" in body["translatedText"], f"the key in {where}: {code} {body}")
     for key in ("secret wor", "secret words", "", "secret word\0"):
-        for where, (code, body, headers) in everywhere(key) if "\0" not in key else [
-                ("JSON", s.request("POST", "/translate", {**FIELDS, "api_key": key}))]:
+        for where, (code, body, headers) in itertools.islice(everywhere(key), 5 if "\0" in key else 6):  # a header cannot have a NUL
             check(code == 401 and isinstance(body["error"], str) and headers["WWW-Authenticate"] == "Bearer",
                   f"another key, {key!r}, in {where}: {code} {body}")
     for key in (None, 3, ["secret word"], {"secret word": 1}, True):

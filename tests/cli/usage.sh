@@ -151,6 +151,7 @@ exits 1; says 'silent_config/config.json: model_type "whisper" is unknown'
 says "marian, fsmt"; says "; or name the domain in \"rill\": {\"domain\": ...}, or set domain to one of mt, semparse, shiftreduce"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
+says_not config.json
 config() { # config JSON MESSAGE
   mkdir -p bad && printf '%s' "$1" >bad/config.json
   run "$rill" decode -m bad
@@ -159,6 +160,7 @@ config() { # config JSON MESSAGE
 config '{"rill": ' ":1:"
 config '{"rill": {"optoins": {}, "domain": "semparse"}}' '"optoins" under "rill": the options are in "options"'
 config '{"rill": {"domain": "semparse", "search": {"k": 3}}}' '"search" under "rill": the options are in "options"'
+config '{"rill": {"domain": "semprase"}}' 'bad/config.json: unknown domain "semprase"; did you mean "semparse"?'
 config '[]' ": expected an object"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"

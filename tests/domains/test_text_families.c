@@ -298,6 +298,36 @@ static void names_of_unused_ids_are_free(void **state)
     free(text);
 }
 
+/* transformers 5 saves added tokens in tokenizer.json alone; vocab.json and merges.txt of an older version may be left beside it. */
+static void tokenizer_json_beside_older_files_adds_tokens(void **state)
+{
+    (void)state;
+    static const char config[] = "{\"tokenizer_class\": \"BartTokenizer\", \"backend\": \"tokenizers\"}",
+                      older[] = "{\"tokenizer_class\": \"BartTokenizer\"}";
+    copy_folder("bart");
+    const rill_tokenizer_files files = required_files("bart");
+    rill_tokenizer *codec;
+    write_string(folder, "tokenizer_config.json", config);
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files)); /* without tokenizer.json */
+    rill_tokenizer_close(codec);
+    write_string(
+        folder, "tokenizer.json",
+        "{\"added_tokens\": [{\"id\": 0, \"content\": \"<s>\", \"special\": true}, {\"id\": 420, \"content\": \"b\"}]}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/vocab.json: \"b\" has the id 420 there and 70 in the vocabulary");
+    write_string(folder, "tokenizer.json",
+                 "{\"added_tokens\": [{\"id\": 0, \"content\": \"<s>\"}, {\"id\": 420, \"content\": \"newtok\"}]}");
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    assert_int_equal(rill_vocabulary_id(codec->source, "newtok", 6), 420);
+    reads(codec, "anewtokb", "<s> a newtok b </s>", NULL, NULL);
+    rill_tokenizer_close(codec);
+    write_string(folder, "tokenizer.json", "{\"added_tokens\": 3}");
+    refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer.json: added_tokens: expected a list");
+    write_string(folder, "tokenizer_config.json", older);
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
+    reads(codec, "anewtokb", "<s> an e w t o k b </s>", NULL, NULL);
+    rill_tokenizer_close(codec);
+}
+
 static void columns_name_languages(void **state)
 {
     (void)state;
@@ -495,7 +525,7 @@ static void folders_that_are_refused(void **state)
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" has the id 1000: expected 300, the next one");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"7\": {\"content\": \"</s>\"}}}");
-    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" has the id 7 there and 1 in the SentencePiece model");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" has the id 7 there and 1 in the vocabulary");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT,
            "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found \"x\"");
@@ -559,6 +589,7 @@ int main(void)
         CASE(a_forced_action_names_the_target),
         CASE(m2m_languages_stay_after_the_vocabulary),
         CASE(names_of_unused_ids_are_free),
+        CASE(tokenizer_json_beside_older_files_adds_tokens),
         CASE(columns_name_languages),
         CASE(subwords_have_languages_too),
         CASE(listed_subwords_need_no_tokenizer_model),

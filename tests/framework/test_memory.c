@@ -16,7 +16,7 @@ static rill_status submit_request(void *user, rill_engine *engine, const problem
     for (int32_t j = 0; j < p->n_scorers; j++) scorers[j] = p->scorer[j].arguments;
     for (int32_t j = 0; j < p->n_heuristics; j++) { /* another instance of the same */
         int number = strcmp(p->heuristic[j].name, "test-random") != 0;
-        snprintf(padded[j], sizeof padded[j], "%s%s", number && i % 2 ? "+" : "", p->heuristic[j].arguments);
+        snprintf(padded[j], sizeof padded[j], "%s%s", number && i % 2 ? "0" : "", p->heuristic[j].arguments);
         heuristics[j] = padded[j];
     }
     rill_request r = {.struct_size = sizeof r,

@@ -632,7 +632,7 @@ static void values_that_are_the_same(void **state)
                              text = {.name = "text", .type = RILL_OPTION_TEXT};
     (void)state;
     assert_true(rill_option_same_value(&number, "1e3", "1000") && rill_option_same_value(&number, "1/2", "0.5"));
-    assert_true(rill_option_same_value(&number, "9007199254740993", "+9007199254740993"));
+    assert_true(rill_option_same_value(&number, "9007199254740993", "09007199254740993"));
     assert_false(rill_option_same_value(&number, "9007199254740992", "9007199254740993"));
     assert_false(rill_option_same_value(&number, "1", "x"));
     assert_false(rill_option_same_value(&text, "1", "1.0"));

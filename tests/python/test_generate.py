@@ -109,6 +109,18 @@ class Generate(Case):
             with self.subTest(bad=bad), self.assertRaisesRegex((ValueError, TypeError), why):
                 generate(self.model, CAPTIONS[:1], bad_words_ids=bad)  # type: ignore[arg-type]
 
+    def test_the_start_token_counts_in_ngrams(self) -> None:
+        start = 190  # most outputs of the model are 190 190 ...
+        with self.folder(False) as folder:
+            config = Path(folder, "generation_config.json")
+            config.write_text(json.dumps({**json.loads(config.read_text()), "decoder_start_token_id": start}))
+            with rill.Model(folder, tokenized=True) as model:
+                texts = [" ".join(model.id_to_token(action) for action in one[1:-1]) for one in IDS]
+                for size in (2, 3):
+                    for ids in generate(model, texts, num_beams=3, max_new_tokens=10, no_repeat_ngram_size=size).sequences:
+                        ngrams = list(zip(*([start, *ids][i:] for i in range(size))))
+                        self.assertEqual(len(set(ngrams)), len(ngrams), ids)
+
     def test_contradictions(self) -> None:
         self.assertRaisesRegex(TypeError, "found one text", generate, self.model, CAPTIONS[0])
         for bad in (
