@@ -189,7 +189,7 @@ static int try_instance(cli_check_trial *t)
     return good;
 }
 
-/* Decode with the setting `check`: the engine then also gives each item to a new instance and compares the results. */
+/* Decode with the setting `check`: the engine then also gives each input to a new instance and compares the results. */
 static int try_engine_check(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;

@@ -143,7 +143,7 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
 /* Return the row of rill_method_table() with this name; NULL: there is none. */
 const rill_method_info *rill__find_method(const char *name);
 
-/* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
+/* Maximum number of children that merging considers, per parent and per input: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
 /* Returns the new capacity of an array for `need` elements: if it must grow, by at least half and to at least 8. */

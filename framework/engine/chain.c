@@ -189,8 +189,8 @@ static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic `link` failed for inputs [i, end), which share an instance. With a request's own arguments, only inputs that also fail alone
- * fail; else the run. */
+/* Heuristic `link` failed for inputs [i, end), which share an instance. If a request set its arguments, call it for each input alone, and
+ * fail the inputs whose own call fails. Otherwise fail the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
 {

@@ -56,7 +56,7 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
 
 /* --- scorer interface --------------------------------------------------------------------------------------------- */
 
-/* *row counts from the scorer's first row, and is converted to an index in the whole score call. */
+/* Check a row and an action. *row is counted from the scorer's first row, and becomes an index in the whole score call. */
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_scorer_rows)

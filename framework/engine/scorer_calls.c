@@ -161,8 +161,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* A scorer has failed. With a request's own arguments, fail only inputs that also fail alone. Returns RILL_AGAIN if inputs failed: call all
- * scorers again. */
+/* A scorer has failed. If a request set its arguments, call it for each input alone, and fail the inputs whose own call fails. Otherwise
+ * fail the run. Returns RILL_AGAIN if inputs failed: call all scorers again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {

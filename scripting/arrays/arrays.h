@@ -10,7 +10,7 @@
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
 typedef enum array_level {
-    ARRAY_PLAIN, /* n values that belong neither to items nor to candidates or rows */
+    ARRAY_PLAIN, /* n values that belong neither to inputs nor to candidates or rows */
     ARRAY_ITEMS, /* one value per item (input) of the engine call */
     ARRAY_CELLS, /* one value per candidate or row of the engine call (a cell); an item's cells are adjacent, and form a segment */
 } array_level;
@@ -81,7 +81,7 @@ typedef enum view_field_kind {
     VIEW_INT64,
     VIEW_DOUBLE,
     VIEW_ARRAY, /* a member that points to an array; an array of ARRAY_MARKS can also be assigned as a whole */
-    VIEW_ITEMS, /* the number of items in the engine call */
+    VIEW_ITEMS, /* the number of items (inputs) in the engine call */
     VIEW_CELLS, /* the number of candidates or rows in the engine call */
     VIEW_READ,  /* a value that the field's function read() computes and pushes */
 } view_field_kind;

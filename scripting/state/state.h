@@ -52,7 +52,7 @@ typedef struct script_heap {
 /* One call of a Lua function for the engine. An item is an input; its cells are its candidates or its rows. */
 typedef struct script_frame {
     uint64_t stamp; /* serial number of the call; 0: no call is in progress */
-    /* [items + 1] item i has cells offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: no items */
+    /* [items + 1] item (input) i has cells offset[i] - offset[0] to offset[i + 1] - offset[0]; NULL: no items */
     const int32_t *offset;
     int32_t items;
     int32_t cells; /* number of cells (candidates or rows): offset[items] - offset[0] */

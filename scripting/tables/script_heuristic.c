@@ -121,7 +121,7 @@ typedef struct failed_call {
     const rill_candidates *candidates;
 } failed_call;
 
-/* Repeat the script's call for item i alone, to find the item that fails. Its marks are irrelevant, because the run ends. */
+/* Repeat the script's call for input i alone, to find the input that fails. Its marks are irrelevant, because the run ends. */
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;

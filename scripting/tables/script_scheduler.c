@@ -38,12 +38,12 @@ const script_view_class script_sched_view_class = {"sched_view", "f", fields, NU
 /* --- reading the script's results ------------------------------------------------------------------------------------ */
 
 typedef struct order {
-    int32_t n; /* number of items in flight; the script's choose() returns indexes of these */
+    int32_t n; /* number of inputs in flight; the script's choose() returns indexes of these */
     int32_t *index;
     int32_t count;
 } order;
 
-/* Read the indexes of items that choose() returned, in a table or an array. */
+/* Read the indexes of inputs that choose() returned, in a table or an array. */
 static void take_order(lua_State *L, void *out)
 {
     order *o = out;

@@ -19,7 +19,7 @@ enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the functions in the 
 
 typedef struct scorer_instance {
     script_instance base;
-    int32_t *offset;    /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
+    int32_t *offset;    /* [items + 1] input i of the call in progress has the rows [offset[i], offset[i + 1]) */
     int64_t *item_id;   /* [items] id of each item's input */
     rill_columns items; /* memory of `offset` and `item_id` */
     /* results of the script's max_bonus() for this instance; unused if the script has no such function */
@@ -418,7 +418,7 @@ rill_modifiers *script_rows_modifiers(const script_view *rows)
 
 /* --- calling a scorer --------------------------------------------------------------------------------------------- */
 
-/* Find the first row of each item in the call, and store it in the instance's `offset`. */
+/* Find the first row of each input in the call, and store it in the instance's `offset`. */
 static rill_status find_items(scorer_call *c)
 {
     scorer_instance *self = c->self;
@@ -452,10 +452,10 @@ static rill_status call_script_scorer(scorer_call *c)
 
 typedef struct failed_call {
     const scorer_call *all;
-    int32_t first; /* first row of the item to be tried next */
+    int32_t first; /* first row of the input to be tried next */
 } failed_call;
 
-/* Repeat the call for the next item alone, to find the item that fails. Its modifiers are irrelevant, since the run ends. */
+/* Repeat the call for the next input alone, to find the input that fails. Its modifiers are irrelevant, since the run ends. */
 static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *id)
 {
     (void)i;

@@ -221,7 +221,7 @@ typedef struct rill_domain {
     /* Append an output's text: one line, without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional; NULL: nothing to do) Release a finished item's slot. */
+    /* (optional; NULL: nothing to do) Release the slot of a finished input. */
     void (*drop)(void *self, int32_t slot);
 
     /* (optional; NULL: nothing to do) Release hypothesis states. */

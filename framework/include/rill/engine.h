@@ -71,7 +71,7 @@ typedef struct rill_engine_setup {
     int32_t n_scorers;
     /* scheduler of the run; NULL: the one of the setting `method` */
     const rill_chain_entry *scheduler;
-    rill_trace_fn trace; /* called for every timestep and item event; NULL: no trace */
+    rill_trace_fn trace; /* called for every timestep and every event of an input; NULL: no trace */
     void *trace_user;
     /* sets the budget of each timestep; NULL: settings.budget */
     rill_budget_fn budget;
@@ -86,7 +86,7 @@ typedef struct rill_engine_setup {
     void *cube_key_user;
     /* position of the first input in a longer stream, for seeds of sampling */
     int64_t first_input;
-    /* 1: trace events list every candidate; 0: only counts per item */
+    /* 1: trace events list every candidate; 0: only counts per input */
     int trace_hypotheses;
     /* 1: overdue items go first under every scheduler; 0: as rill_scheduler.overdue_first says. 64 bits: padding of older structs is
      * undefined */
@@ -105,7 +105,8 @@ static inline void rill_engine_setup_default(rill_engine_setup *setup)
  *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · a failure of create() of a heuristic, scorer or scheduler */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
-RILL_API void rill_engine_destroy(rill_engine *engine); /* destroying NULL does nothing; unfinished items are dropped */
+/* destroying NULL does nothing; unfinished inputs are dropped */
+RILL_API void rill_engine_destroy(rill_engine *engine);
 
 /* Return the engine's settings, with presets and defaults filled in. */
 RILL_API const rill_settings *rill_engine_settings(const rill_engine *engine);

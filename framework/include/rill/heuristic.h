@@ -13,15 +13,15 @@
 
 RILL_C_BEGIN
 
-/* Candidates of n items. Item i has entries [offset[i], offset[i+1]) by descending score, then parent rank, then action.
- * Valid during the call. */
+/* Candidates of n items (inputs in flight). Item i has entries [offset[i], offset[i+1]) by descending score, then parent rank, then
+ * action. Valid during the call. */
 typedef struct rill_candidates {
     size_t struct_size;
-    int32_t n;                       /* number of items; 0 is legal */
+    int32_t n;                       /* number of items (inputs in flight); 0 is legal */
     int32_t phase;                   /* phase of the timestep */
     const int32_t *offset;           /* [n+1] index of each item's first candidate */
     const int64_t *item_id;          /* [n] the item's position in the input stream */
-    const int32_t *k;                /* [n] beam size of the item */
+    const int32_t *k;                /* [n] beam size of the item (input) */
     const int32_t *timestep;         /* [n] timesteps of the item so far, from 0 */
     const int32_t *outputs;          /* [n] number of outputs so far, this timestep included */
     const double *best_output_score; /* [n] best path score of the outputs; RILL_SCORE_DEAD if none */
@@ -37,7 +37,7 @@ typedef struct rill_candidates {
     uint8_t *keep; /* [offset[n]] out: 1 on entry; 0 drops the candidate */
     /* [n] out: keep only the best `width` candidates with keep = 1; INT32_MAX on entry: all */
     int32_t *width;
-    /* [n] out: 1 stops the item after this timestep, 0 on entry. Ended candidates become outputs; if none, live ones, marked as truncated
+    /* [n] out: 1 stops the input after this timestep, 0 on entry. Ended candidates become outputs; if none, live ones, marked as truncated
      */
     uint8_t *stop;
 } rill_candidates;

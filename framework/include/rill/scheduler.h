@@ -19,14 +19,14 @@ RILL_C_BEGIN
 /* The items in flight, in order of admission. Valid during the call. */
 typedef struct rill_sched_view {
     size_t struct_size;
-    int32_t n;                   /* items in flight; 0 is legal */
+    int32_t n;                   /* number of items (inputs in flight); 0 is legal */
     const int64_t *item_id;      /* [n] the item's position in the input stream */
-    const int32_t *timestep;     /* [n] timesteps in which the item was expanded (l_t of Yang et al. 2020) */
-    const int32_t *width;        /* [n] live hypotheses: the cost of expanding the item */
+    const int32_t *timestep;     /* [n] timesteps in which the input was expanded (l_t of Yang et al. 2020) */
+    const int32_t *width;        /* [n] live hypotheses: the cost of expanding the input */
     const int64_t *size;         /* [n] size of the input in tokens (rill_input.size) */
-    const int64_t *refill_index; /* [n] number of the refill that admitted the item, from 0 */
-    int32_t batch;               /* setting n: number of items decoded together */
-    int32_t max_items;           /* setting max_items (N): maximum number of items in flight */
+    const int64_t *refill_index; /* [n] number of the refill that admitted the input, from 0 */
+    int32_t batch;               /* setting n: number of inputs decoded together */
+    int32_t max_items;           /* setting max_items (N): maximum number of inputs in flight */
     int32_t budget;              /* maximum number of hypotheses to expand; 0: no limit */
     /* setting refill (epsilon of Yang et al. 2020): admit inputs when at most this fraction of N is in flight */
     double refill;
@@ -44,7 +44,7 @@ typedef struct rill_scheduler {
 
     /* Create an instance. arguments: the text after "NAME:"; table: this rill_scheduler. (optional) */
     rill_status (*create)(const struct rill_scheduler *table, rill_context *ctx, const char *arguments, void **self);
-    /* Write the indexes of items to expand to order[0..*count), highest priority first, without duplicates. Mandatory. */
+    /* Write the indexes of the items (inputs) to expand to order[0..*count), highest priority first, without duplicates. Mandatory. */
     rill_status (*choose)(void *self, const rill_sched_view *view, int32_t *order, int32_t *count);
     /* Set *admit to the number of inputs to admit now. The engine limits it to max_items - n. Called before each timestep, except during a
      * flush. Mandatory. */
@@ -53,7 +53,7 @@ typedef struct rill_scheduler {
     void (*destroy)(void *self);
     /* Return the number of further inputs to encode in advance, so that later refills need not wait. (optional; default 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
-    /* 1: overdue items go first; 0: only if rill_engine_setup.overdue_first is set */
+    /* 1: overdue inputs go first; 0: only if rill_engine_setup.overdue_first is set */
     int32_t overdue_first;
 } rill_scheduler;
 

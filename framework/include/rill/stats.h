@@ -38,7 +38,7 @@ typedef struct rill_stats {
     int64_t outputs;                /* outputs found */
     /* number of outputs cut off by the length limit, a deadline or a heuristic */
     int64_t truncated;
-    /* how often an overdue item went first, against the scheduler's order */
+    /* how often an overdue input went first, against the scheduler's order */
     int64_t passed_over_first;
     /* lower bound on timesteps under the budget: sum over lengths d of ceil(W_d / budget), for W_d expanded hypotheses of length d; 0
      * without a budget, or with a budget function */
@@ -74,7 +74,7 @@ typedef enum rill_trace_fate {
 
 /* A candidate. An ended candidate that stays in the beam is its own parent. */
 typedef struct rill_trace_hypothesis {
-    int32_t item;      /* the candidate's item, an index in rill_trace_event.items */
+    int32_t item;      /* the candidate's input, an index in rill_trace_event.items */
     int32_t phase;     /* phase of the timestep */
     int32_t parent;    /* rank of the candidate's parent in the beam */
     int32_t rank;      /* rank of the candidate in the new beam; -1: not in the beam */
