@@ -134,7 +134,7 @@ run_part() {
       sudo apt-get -qq -y --no-install-recommends install python3-venv python3-dev dpkg-dev make pkg-config; ./dev wheel"
     mkdir -p "$repository/dist"
     rm -f "$repository"/dist/*"_$(uname -m).whl"
-    cp -r "$system$home"/rill/dist/{*.whl,sources} "$repository/dist/"
+    cp -r "$system$home/rill/dist/"*.whl "$system$home/rill/dist/sources" "$repository/dist/"
     make_bare
     install_wheel
     ;;
