@@ -258,7 +258,7 @@ class Bench:
 
     def try_server(self):
         """A server that lacks one of its threads does not start, and says what to do."""
-        serve = Scenario("serve", ["serve", "-m", "semparse/tiny", "--port", "0"])
+        serve = Scenario("serve", ["serve", "-m", "semparse/tiny", "--port", "0", "--workers", "1"])
         for number in (1, 2, 3):
             got = self.run(serve, f"thread:{number}:EAGAIN")
             self.runs += 1
