@@ -134,7 +134,7 @@ run_part() {
       sudo apt-get -qq -y --no-install-recommends install python3-venv python3-dev dpkg-dev make pkg-config; ./dev wheel"
     mkdir -p "$repository/dist"
     rm -f "$repository"/dist/*"_$(uname -m).whl"
-    cp -r "$system$home/rill/dist/"*.whl "$system$home/rill/dist/sources" "$repository/dist/"
+    cp -r "$system$home/rill/dist"/{*.whl,sources} "$repository/dist/"
     make_bare
     install_wheel
     ;;
@@ -197,17 +197,17 @@ run_part() {
 
 # save_lines PART: the part's paragraph of the file, in place of an older one.
 save_lines() {
-  local command="+ ./dev fresh --save $system_name $1"
+  local command="+ ./dev fresh --save $system_name $1" others
   touch "$save"
-  sed -i "\\|^$command\$|,/^\$/d" "$save"
+  others=$(sed "\\|^$command\$|,/^\$/d" "$save")
   {
+    [ -z "$others" ] || printf '%s\n\n' "$others"
     echo "$command"
     echo "$(date -u +%Y-%m-%dT%H:%MZ), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), jobs ${JOBS:-$(nproc)}," \
       "load $(cut -d ' ' -f 1 /proc/loadavg)"
     echo "$head"
     cat "$work/lines"
-    echo
-  } >>"$save"
+  } >"$save"
 }
 
 status=0
@@ -224,7 +224,7 @@ for part; do
   {
     grep '^fresh: ' "$log" || true
     packages | comm -13 "$work/before" - | awk -v part="$part" '{ names = names " " $1; size += $2; n++ }
-      END { printf "fresh: %s installed %d packages, %.0f MB:%s\n", part, n, size / 1024, names }' | fold -s -w 140
+      END { printf "fresh: %s installed %d packages, %.0f MB:%s\n", part, n, size / 1024, names }' | fold -s -w 140 | sed 's/ $//'
     printf 'fresh: %s: exit code %d after %d s\n' "$part" $status $((SECONDS - begin))
   } | tee "$work/lines"
   [ $status = 0 ] || exit $status
