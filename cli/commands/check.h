@@ -149,7 +149,7 @@ typedef struct cli_check_rescore {
 /* Register the wrapping domain. `rescoring` must outlive the context. */
 rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx);
 
-/* Decode the inputs one at a time with the wrapper domain. The session's model stays wrapped.
+/* Decode the inputs one at a time. `real`, the session's domain, is wrapped by a domain that scores each state again, and stays wrapped.
  *   1: no error found · 0: see `rescoring->why` · -1: the run failed, with the error in the session's context */
 int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
                           const cli_check_inputs *inputs);

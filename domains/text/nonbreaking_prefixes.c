@@ -9,7 +9,7 @@
 
 struct rill_prefixes {
     rill_context *ctx;
-    rill_vocabulary *always, *numeric_only; /* the words of each kind */
+    rill_vocabulary *always, *numeric_only; /* words of each kind of prefix */
     int ordinals; /* numbers of one or two digits are prefixes too: German ordinals ("am 3. Mai") */
 };
 

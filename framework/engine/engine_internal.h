@@ -364,7 +364,7 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
 double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Returns rows [from, from + n) of the timestep in the form that scorers take. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
-/* Returns the words before a scorer's name in error messages. If several may be at fault, the first is named. */
+/* Returns how an error message introduces the first scorer's name: "scorer ", or other words if several scorers may be at fault. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);

@@ -96,7 +96,7 @@ typedef struct child_counts {
 typedef struct children_size {
     size_t items, candidates;
     size_t entries; /* number of beam entries of all selected inputs before the timestep */
-    /* width of the widest beam, or the largest number of children that a search variant chooses for an input */
+    /* max_width: the larger of the widest beam and the largest number of children that a search variant chooses for one input */
     size_t max_width;
     size_t scratch; /* bytes of scratch memory for search variants */
 } children_size;

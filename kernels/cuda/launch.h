@@ -144,10 +144,11 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* rows of `keys` and `values`, as described above; NULL: the rows are contiguous */
     gpu_operand out;
-    gpu_panel panel;    /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
-    float *part;        /* [gpu_attend_part_floats()] working memory to split the many keys of few rows, or NULL */
-    int32_t max_length; /* upper bound of the lengths; the launch depends only on its number of chunks */
-    float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
+    gpu_panel panel; /* copy of the output for GEMMs; none unless gpu_attend_is_narrow() */
+    float *part;     /* [gpu_attend_part_floats()] working memory to split the many keys of few rows, or NULL */
+    int32_t
+        max_length; /* upper bound of the lengths. Launches for bounds with the same number of chunks of positions are equal */
+    float *watched; /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;
 } gpu_attend;
@@ -213,8 +214,9 @@ typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
     gpu_operand logits[RILL_MIX_MODELS]; /* [rows, V] logits of each model; their rows are read without an index */
-    const float *bias[RILL_MIX_MODELS];  /* bias of each model: [symbols]; with subsets [V], by a symbol's id */
-    gpu_subsets subsets;                 /* vocabulary subsets; member ids NULL: none */
+    const float
+        *bias[RILL_MIX_MODELS]; /* bias of each model: [symbols]; with vocabulary subsets [V], indexed by token id */
+    gpu_subsets subsets;        /* vocabulary subsets; member ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* output; may be logits[0] */
     float *log_norm; /* [rows.max, models] working memory for the log-normalisers */

@@ -307,7 +307,7 @@ typedef struct dev_range {
 typedef struct dev_ranges {
     dev_range *free; /* [count] free ranges, by ascending first row */
     size_t count;
-    int32_t end; /* first row after which all rows are unused */
+    int32_t end; /* number of rows up to the last allocated one: this row and all after it are unused */
 } dev_ranges;
 
 /* Allocate `count` >= 1 rows. Returns the number of the first row, or -1 if row numbers would overflow. */
