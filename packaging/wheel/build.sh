@@ -24,8 +24,8 @@ strip = 'true'
 pkg-config = 'pkg-config'
 [built-in options]
 c_args = ['-I$prefix/include']
-c_link_args = ['-L$prefix/lib']
-cpp_link_args = ['-L$prefix/lib']
+c_link_args = ['-L$prefix/lib', '-s']
+cpp_link_args = ['-L$prefix/lib', '-s']
 [properties]
 pkg_config_libdir = '$prefix/lib/pkgconfig'
 [host_machine]
@@ -45,7 +45,7 @@ python -m build --wheel --no-isolation --outdir "$prefix/wheels" -C build-dir="$
 # The extension keeps to the limited API of 3.10, whatever Python built it. The licences of the libraries go into the wheel.
 python -m wheel tags --remove --python-tag cp310 "$prefix"/wheels/*.whl >/dev/null
 (cd "$prefix/wheels" && python -m wheel unpack ./*.whl && cp -r "$prefix/licenses" ./*/*.dist-info/ && python -m wheel pack ./*/) >/dev/null
-LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip --wheel-dir dist "$prefix"/wheels/*.whl
+LD_LIBRARY_PATH=$prefix/lib auditwheel repair --wheel-dir dist "$prefix"/wheels/*.whl
 # Of the libraries only libmicrohttpd is shared: another one would be of this system.
 [ "$(python -m zipfile -l dist/rill_decoder-*"$processor".whl | grep -c '\.libs/[^ ]')" = 1 ] ||
   { echo "build: a library of this system is in the wheel" >&2; exit 1; }
