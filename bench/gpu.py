@@ -86,6 +86,7 @@ class Bench:
             with open(path, encoding="utf-8") as file:
                 self.results = json.load(file)
         self.lock = threading.RLock()
+        self.failed_models = set()  # in this call
         self.rill = os.path.join(args.build, "rill")
         os.environ["RILL_MODULES"] = os.path.join(args.build, "tests/cuda" if args.device == "cuda-host" else "domains")
         self.log = open(os.devnull if args.table else os.path.join(args.out, "gpu.log"), "a", encoding="utf-8")
@@ -225,6 +226,8 @@ class Bench:
         """Written once; empty: a model could not be made, and the table says so."""
         if model in SHIPPED:
             return [f"examples/models/{SHIPPED[model]}"]
+        if model in self.failed_models:
+            return []
         arguments, words, count = SIZES[model]
         words = 500 if self.args.tiny else words
         found = []
@@ -237,6 +240,7 @@ class Bench:
                 if code != 0:
                     why = "no time" if code is None else "FAILED: " + (text.strip().splitlines() or ["no message"])[-1]
                     self.keep(f"a model: {model}", why, time.monotonic() - began, text)
+                    self.failed_models.add(model)
                     return []
                 open(os.path.join(directory, "ready"), "w", encoding="utf-8").close()
             found.append(directory)

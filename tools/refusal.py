@@ -1,6 +1,7 @@
 """What the converters raise, texts that are read so that it is raised, and folders that are written whole."""
 
 import contextlib
+import errno
 import io
 import os
 import tempfile
@@ -29,16 +30,25 @@ def written_whole(out):
     """A new folder whose files are moved to the folder `out` at the end of the block. If the block fails, as on a full disk, `out` is as
     before: weights of one model never stand beside the vocabulary of another. An OSError of a write names `out`.
     """
+    is_new, folder = not os.path.isdir(out), out
     os.makedirs(out, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out, prefix="unfinished-") as folder:
-        try:
+    try:
+        with tempfile.TemporaryDirectory(dir=out, prefix="unfinished-") as folder:
             yield folder
-        except OSError as error:
-            if error.filename and not error.filename2 and not error.filename.startswith(folder):
-                raise  # a file that is read
+            targets = {os.path.join(folder, name): os.path.join(out, name) for name in os.listdir(folder)}
+            for target in targets.values():
+                if os.path.isdir(target):
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+            for name, target in targets.items():
+                os.replace(name, target)
+    except BaseException as error:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(out)
+        # a file that is read, or has no number, keeps its message
+        if isinstance(error, OSError) and error.errno and (not error.filename or error.filename2 or error.filename.startswith(folder)):
             raise OSError(error.errno, error.strerror, out) from error
-        for name in os.listdir(folder):
-            os.replace(os.path.join(folder, name), os.path.join(out, name))
+        raise
 
 
 def check_unpacked(path, size):

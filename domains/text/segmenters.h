@@ -126,6 +126,7 @@ rill_status rill_token_set_finish(rill_token_set *tokens);
 static inline void rill_token_set_clear(rill_token_set *tokens)
 {
     rill_vocabulary_close(tokens->names);
+    tokens->names = NULL;
     rill_arena_clear(&tokens->arena);
 }
 

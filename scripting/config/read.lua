@@ -215,12 +215,16 @@ local CHAINS <const> = { heuristic = "heuristics", scorer = "scorers", scheduler
 
 -- All options, as own.rows() describes them, and the option with each name and alias.
 local ROWS, row_called, domains_known = {}, {}, -1
+local clash -- an option of a domain with the name of a configuration key: { domain, name }; nil: none
 
 -- Adds the options of domains that plugins registered since the last call. Domains may share an option.
 local function learn_rows()
   if own.domains() == domains_known then return end
-  ROWS, row_called, domains_known = {}, {}, own.domains()
+  ROWS, row_called, domains_known, clash = {}, {}, own.domains(), nil
   for _, row in ipairs(own.rows()) do
+    for _, name in ipairs(row.kind == "domain" and row.spellings or {}) do
+      if key_reader[name] then clash = clash or { row.domain, name } end
+    end
     local known = row_called[row.spelt] or row
     if known == row then append(ROWS, row) end
     append(row.spellings, CHAINS[row.name])
@@ -257,12 +261,8 @@ local function is_key(name)
 end
 
 local function check_keys(config)
-  for _, row in ipairs(ROWS) do
-    for _, name in ipairs(row.kind == "domain" and row.spellings or {}) do
-      if key_reader[name] then
-        fail("", "domain \"%s\": its option \"%s\" has the name of a configuration key: it needs another name", row.domain, name)
-      end
-    end
+  if clash then
+    fail("", "domain \"%s\": its option \"%s\" has the name of a configuration key: it needs another name", clash[1], clash[2])
   end
   local name = unknown_in(config, "", is_key)
   if not name then return end

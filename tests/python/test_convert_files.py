@@ -1,8 +1,9 @@
-"""Sizes stated in the files that converters read: refused before memory of that size is allocated."""
+"""Sizes stated in the files that converters read: refused before memory of that size is allocated. Folders that they write whole."""
 
 from __future__ import annotations
 
 import pathlib
+import shutil
 import struct
 import sys
 import tempfile
@@ -18,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import convert_nematus  # noqa: E402
 import marian_binary  # noqa: E402
 import model_files  # noqa: E402
+import refusal  # noqa: E402
 import torch_files  # noqa: E402
 from convert_marian import Source  # noqa: E402
 from marian_model import save_binary  # noqa: E402
@@ -27,6 +29,42 @@ def npz(path: pathlib.Path, header: str, body: bytes) -> None:
     text = header.encode() + b" " * (-(len(header) + 11) % 64) + b"\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + body)
+
+
+class WrittenWhole(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name, "out")
+
+    def write(self, names: list[str], error: BaseException | None = None) -> None:
+        with refusal.written_whole(str(self.out)) as folder:
+            for name in names:
+                pathlib.Path(folder, name).write_text("new")
+            if error is not None:
+                raise error
+
+    def test_a_new_folder_is_removed_after_a_failure(self) -> None:
+        for error in (refusal.Refused("no"), KeyboardInterrupt(), OSError(28, "full")):
+            with self.assertRaises(type(error)):
+                self.write(["a"], error)
+            self.assertFalse(self.out.exists())
+
+    def test_an_old_folder_is_as_before(self) -> None:
+        (self.out / "b").mkdir(parents=True)
+        (self.out / "a").write_text("old")
+        with self.assertRaises(IsADirectoryError) as caught:
+            self.write(["a", "b"])
+        self.assertEqual(caught.exception.filename, str(self.out / "b"))
+        self.assertEqual((sorted(path.name for path in self.out.iterdir()), (self.out / "a").read_text()), (["a", "b"], "old"))
+
+    def test_messages(self) -> None:
+        with self.assertRaisesRegex(OSError, "full.*out"):
+            self.write([], OSError(28, "full"))
+        with self.assertRaisesRegex(OSError, "no regular file"):
+            self.write([], shutil.SpecialFileError("no regular file"))
+        with self.assertRaisesRegex(OSError, "input"):
+            self.write([], OSError(13, "denied", "input"))
 
 
 class Sizes(unittest.TestCase):

@@ -207,6 +207,11 @@ echo 'return { plugins = { "../hidden.lua" }, domain = "r" }' >there/run.lua
 feed x "$rill" run there/run.lua -q
 exits 1; says 'domain "r": its option "domain_args" has the name of a configuration key: it needs another name'
 
+sed 's/"domain-args"/"heuristics"/' hidden.lua >hidden-list.lua
+echo 'return { plugins = { "../hidden-list.lua" }, domain = "r" }' >there/run.lua
+feed x "$rill" run there/run.lua -q
+exits 1; says 'domain "r": its option "heuristics" has the name of a configuration key: it needs another name'
+
 # --- what a script prints stands on stderr, with the progress line out of its way
 cat >talk.lua <<'END'
 local n = 0
