@@ -88,6 +88,10 @@ static void wider_vectors_are_faster(void **state)
     assert_true(rill_peak_loop_fma(all, RILL_DTYPE_BF16).work == 2 * avx2); /* in fp32 */
     assert_true(rill_peak_loop_fma(all | RILL_ISA_AVX512_BF16, RILL_DTYPE_BF16).work == 4 * avx2);
     assert_true(rill_peak_loop_fma(all | RILL_ISA_AVX512_BF16, RILL_DTYPE_F32).work == 2 * avx2);
+    if (!(has & RILL_ISA_AMX)) return;
+    const rill_peak_loop tiles = rill_peak_loop_fma(has, RILL_DTYPE_U8S8);
+    assert_true(tiles.work == 2 * rill_peak_loop_fma(has, RILL_DTYPE_BF16).work && tiles.work > 8 * avx2);
+    assert_true(rill_peak_loop_fma(has, RILL_DTYPE_F32).work == 2 * avx2);
 }
 
 /* --- the machine -------------------------------------------------------------------------------------------------- */

@@ -403,7 +403,7 @@ static void devices_are_chosen_by_name(void **state)
         {{.name = "gpu"}, "expected cpu, cuda, cuda:NUMBER or auto, found \"gpu\""},
         {{.name = "cuda:99"}, "device: "}, /* built without CUDA, no GPU, or fewer GPUs */
         {{.kernels = "sse"},
-         "kernels: expected one of ref, avx2, avx512, avx512vnni, avx512bf16, neon, neon-dotprod, neon-i8mm; found \"sse\""},
+         "kernels: expected one of ref, avx2, avx512, avx512vnni, avx512bf16, amx, neon, neon-dotprod, neon-i8mm; found \"sse\""},
     };
     rill_context *ctx = harness_context(NULL);
     rill_device *device;

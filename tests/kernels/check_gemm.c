@@ -106,23 +106,37 @@ static float flushed(float x)
     return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
 }
 
-/* Element (r, n) as vdpbf16ps computes it, before the activation: for each pair of k the fused products of the odd k, then of the even one.
+/* 1: the GEMM uses tdpbf16ps, which needs whole registers of 32 k. Packed weights fill the last pair of k with zeros. */
+static int multiplies_tiles(const check *c, const problem *p)
+{
+    return (c->k.isa & RILL_ISA_AMX) != 0 && (p->k + 1) / 2 % 16 == 0;
+}
+
+/* Element (r, n) as the processor computes it, before the activation. vdpbf16ps adds to the sum the product of the odd k of each pair,
+ * then of the even one. tdpbf16ps sums the even k and the odd k of 32 apart, and adds both to the sum; bias and add come last.
  * *size: bound of the error by rounding the row and by flushing. */
-static float value_bf16(const problem *p, size_t r, size_t n, double *size)
+static float value_bf16(const problem *p, int tiles, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
     float sum = p->bias ? p->bias[n] : 0.0f;
     if (p->add && p->add_index[r] >= 0) sum += p->add[(size_t)p->add_index[r] * p->n + n];
-    sum = flushed(sum);
+    const float start = sum;
+    float chain[2] = {0.0f, 0.0f};
+    sum = tiles ? 0.0f : flushed(sum);
     *size = 0.0;
     for (size_t pair = 0; pair < p->k; pair += 2)
         for (size_t k = pair + 2; k-- > pair;) {
             const float x = k < p->k ? flushed(a[k]) : 0.0f, y = k < p->k ? rounded(w[k]) : 0.0f;
-            sum = flushed(fmaf(rounded(x), flushed(y), sum));
+            float *const to = tiles ? &chain[k % 2] : &sum;
+            *to = flushed(fmaf(rounded(x), flushed(y), *to));
             if (k < p->k)
                 *size += fabs((double)a[k] * (double)y) * (x != a[k] || flushed(y) != y ? 1.0 : 0x1p-8) + 0x1p-125;
+            if (tiles && k % 32 == 30) {
+                sum = flushed(sum + flushed(chain[0] + chain[1]));
+                chain[0] = chain[1] = 0.0f;
+            }
         }
-    return sum;
+    return tiles ? start + sum : sum;
 }
 
 /* Numbers as int8: the nearest to x / unit, with ties as the header states. */
@@ -192,7 +206,8 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     double tolerance = ((double)p->k + 3.0) * 0x1p-24 * size + (double)p->k * 0x1p-149;
     if (p->dtype == RILL_DTYPE_U8S8 || multiplies_bf16(c, p)) {
         from = sum;
-        sum = (double)(p->dtype == RILL_DTYPE_U8S8 ? value_u8s8 : value_bf16)(p, r, n, &drift);
+        sum = p->dtype == RILL_DTYPE_U8S8 ? (double)value_u8s8(p, r, n, &drift)
+                                          : (double)value_bf16(p, multiplies_tiles(c, p), r, n, &drift);
         EXPECT(c, near(sum, from, drift + tolerance) || !(fabs(sum) <= 3.4e38), "%zu,%zu: %.9g is not near %.9g", r, n,
                sum, from);
         tolerance = 0.0;
@@ -363,9 +378,9 @@ static void expect_quantised_once(check *c, rill_dtype dtype)
 }
 
 /* Every number of rows up to several chunks gives the bits of a row alone, whatever tiles and chunks the rows are cut into. */
-static void expect_bf16_batches(check *c)
+static void expect_bf16_batches(check *c, size_t K)
 {
-    enum { ROWS = 600, K = 75, N = 81 };
+    enum { ROWS = 600, N = 81 };
     problem p = {.dtype = RILL_DTYPE_BF16, .rows = ROWS, .n = N, .k = K, .table = ROWS, .lda = K, .ldc = N};
     float *all = buffer(c, ROWS * N), *out = buffer(c, ROWS * N);
     dice_fill(c, p.a = buffer(c, ROWS * K), ROWS * K, 1.0f);
@@ -416,7 +431,8 @@ void check_gemm(check *c)
     expect_extremes(c);
     for (unsigned round = 0; round < c->rounds; round++)
         expect_quantised_once(c, round % 2 ? RILL_DTYPE_BF16 : RILL_DTYPE_U8S8);
-    if (c->k.isa & RILL_ISA_AVX512_BF16) expect_bf16_batches(c);
+    if (c->k.isa & RILL_ISA_AVX512_BF16) expect_bf16_batches(c, 75);
+    if (c->k.isa & RILL_ISA_AMX) expect_bf16_batches(c, 96); /* whole registers of 32 k */
     for (unsigned round = 0; round < 2 * c->rounds; round++) {
         const problem p = draw(c, round % 4 == 3, dtypes[round % 3]);
         float *out = buffer_patterned(c, p.table * p.ldc);
