@@ -164,6 +164,10 @@ static void contractions_are_words(void **state)
     } others[] = {{"'D a", 1}, {"'x", 1}, {"'", 1}, {"''d", 2}, {"a'd", 1}, {" 'd", 2}, {"'r", 1}, {"'l a", 1}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (rill_byte_word(others[i].text, strlen(others[i].text)) != others[i].length) fail_msg("%s", others[i].text);
+    /* white space before a word, but for its last space; at the end of the text, all of it */
+    assert_int_equal(rill_byte_word("   a", 4), 2);
+    assert_int_equal(rill_byte_word("   ", 3), 3);
+    assert_int_equal(rill_byte_word(" ", 1), 1);
 }
 
 static void own_prefixes(void **state)

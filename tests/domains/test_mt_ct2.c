@@ -230,6 +230,25 @@ static void counts_are_whole(void **state)
     }
 }
 
+/* The layer with the alignments must be one that the model has. */
+static void alignment_layers_are_numbered(void **state)
+{
+    char sentence[200];
+    (void)state;
+    for (int layer = -2; layer <= 1; layer++) {
+        set_number("decoder/alignment_layer", 2, -1, layer);
+        assert_int_equal(open_folder(folder, 1), RILL_OK);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
+    for (int layer = -3; layer <= 2; layer += 5) {
+        set_number("decoder/alignment_layer", 2, -1, layer);
+        snprintf(sentence, sizeof sentence,
+                 "%%s/model.bin: tensor \"decoder/alignment_layer\": expected a number from -2 to 1, found %d", layer);
+        refused(RILL_ERR_FORMAT, sentence);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
+}
+
 static void t5_config_values(void **state)
 {
     (void)state;
@@ -548,6 +567,7 @@ int main(void)
         CASE(unsupported_config_values),
         CASE(t5_config_values),
         CASE(counts_are_whole),
+        CASE(alignment_layers_are_numbered),
         CASE(tensors_without_a_place),
         CASE(shapes_that_do_not_fit),
         CASE(symbols_that_are_not_known),
