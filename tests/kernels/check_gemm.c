@@ -34,6 +34,9 @@ static problem draw(check *c, int hard, rill_dtype dtype)
     problem p = {.dtype = dtype, .rows = dice_from(c, 0, 45), .n = dice_from(c, 1, 200), .k = dice_from(c, 1, 90)};
     if (dice_below(c, 4) == 0) p.rows = dice_from(c, 90, 220), p.n = dice_from(c, 1, 80);
     if (dice_below(c, 8) == 0) p.rows = dice_from(c, 250, 530), p.n = dice_from(c, 1, 40), p.k = dice_from(c, 1, 40);
+    /* K that fills whole registers of AMX, but for up to 3 or 1 values */
+    const size_t whole = dtype == RILL_DTYPE_BF16 ? 32 : 64;
+    if ((c->k.isa & RILL_ISA_AMX) && dice_below(c, 2)) p.k = dice_from(c, 1, 3) * whole - dice_below(c, whole / 16);
     p.table = p.rows + dice_below(c, 9) + 1;
     p.lda = p.k + dice_below(c, 5);
     p.ldc = p.n + dice_below(c, 5);
