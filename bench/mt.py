@@ -116,7 +116,7 @@ def rows_of(k, kinds, peer, cores, only=None):
         for n in (32, 64) if k == 5 else (4,):
             rows.append(rill_row(weights, "fixed", n=n, length_penalty=1))
         sizes = (1, 4, 16, 48) if k == 5 else (1, 8, 32)
-        for n in only or (sizes if weights == "fp32" else sizes[1:2]):
+        for n in only or (sizes if weights == "fp32" else sizes[1:3]):
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
             rows.append(rill_row(weights, "var-stream", "pruned", n=n, budget=4 * n, max_items=4 * n, **PRUNED))
             rows.append(rill_row(weights, "stream-all", "pruned", n=n, **PRUNED))
