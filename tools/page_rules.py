@@ -477,8 +477,8 @@ RULES = [
     TextRule(PARSING, r"With predicted tags F1 is ([\d.]+) and oracle F1 ([\d.]+); ([\d.]+) % of the tags",
              percents("parse-wsj-sample-tagger-1t.json", "bracket_percent", "oracle_percent", "tags_percent")),
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
-    TextRule(README, r"at most (\d+) % on \[two threads\]", refill_values),
-    TextRule(README, r"factors of this model are between ([\d.]+) and ([\d.]+)\.", avx2_range),
+    TextRule(README, r"at most (\d+) % faster on \[two threads\]", refill_values),
+    TextRule(README, r"speed-ups of `de-en` are between ([\d.]+) and ([\d.]+)\.", avx2_range),
     TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8\. `stream-all` is ([\d.]+) "
              r"and ([\d.]+) times as fast, and ([\d.]+) and ([\d.]+) times at k = 50", avx2_values),
     KeyedTableRule(README, "size, processor | weights |", sizes_cell),
