@@ -479,9 +479,9 @@ RULES = [
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
     TextRule(README, r"at most (\d+) % faster on \[two threads\]", refill_values),
     TextRule(README, r"speed-ups of `de-en` are between ([\d.]+) and ([\d.]+)\.", avx2_range),
-    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8 \(k = 5\)\. Without "
-             r"AVX-512 `stream-all` is ([\d.]+) times as fast in fp32 and ([\d.]+) times in int8 at k = 5, and ([\d.]+) and ([\d.]+) times as "
-             r"fast at k = 50", avx2_values),
+    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8 \(k = 5\)\. "
+             r"Without AVX-512 `stream-all` is ([\d.]+) times as fast in fp32 and ([\d.]+) times in int8 at k = 5, and ([\d.]+) and "
+             r"([\d.]+) times as fast at k = 50", avx2_values),
     KeyedTableRule(README, "size, processor | weights |", sizes_cell),
     KeyedTableRule(TRANSLATION, "| NLLB's size, fp32 |", large_cell),
     KeyedTableRule(README, "| BLEU, fp32 | tokens/s, fp32", twice_int8(against_cell)),
