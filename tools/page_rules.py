@@ -477,10 +477,11 @@ RULES = [
     TextRule(PARSING, r"With predicted tags F1 is ([\d.]+) and oracle F1 ([\d.]+); ([\d.]+) % of the tags",
              percents("parse-wsj-sample-tagger-1t.json", "bracket_percent", "oracle_percent", "tags_percent")),
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
-    TextRule(README, r"at most (\d+) % on \[two threads\]", refill_values),
-    TextRule(README, r"factors of this model are between ([\d.]+) and ([\d.]+)\.", avx2_range),
-    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8\. `stream-all` is ([\d.]+) "
-             r"and ([\d.]+) times as fast, and ([\d.]+) and ([\d.]+) times at k = 50", avx2_values),
+    TextRule(README, r"at most (\d+) % faster on \[two threads\]", refill_values),
+    TextRule(README, r"speed-ups of `de-en` are between ([\d.]+) and ([\d.]+)\.", avx2_range),
+    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8 \(k = 5\)\. "
+             r"Without AVX-512 `stream-all` is ([\d.]+) times as fast in fp32 and ([\d.]+) times in int8 at k = 5, and ([\d.]+) and "
+             r"([\d.]+) times as fast at k = 50", avx2_values),
     KeyedTableRule(README, "size, processor | weights |", sizes_cell),
     KeyedTableRule(TRANSLATION, "| NLLB's size, fp32 |", large_cell),
     KeyedTableRule(README, "| BLEU, fp32 | tokens/s, fp32", twice_int8(against_cell)),
@@ -502,8 +503,8 @@ RULES = [
     KeyedTableRule(README, "Firefox's English-Portuguese student", times_cell),
     TableRule(MEASUREMENTS + "kernels.md", "M | 1 | 5 |", gemm_cell),
     TableRule(MEASUREMENTS + "kernels.md", "K x N | 128 x 512 |", small_gemm_cell),
-    TextRule(MEASUREMENTS + "serving.md", r"Of (\d+) settings of (\d+) options, (\d+) are refused before any work\. (\d+) are answered, "
-             r"(\d+) of them",
+    TextRule(MEASUREMENTS + "serving.md", r"Of (\d+) settings of (\d+) options, (\d+) are refused before any work\. (\d+) settings are "
+             r"answered, (\d+) of them",
              extreme_values),
     TableRule(SEARCH, "k | 1 in flight", posterior_cell),
     TableRule(SEARCH, "method | line 1", latency_cell),
