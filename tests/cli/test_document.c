@@ -220,7 +220,8 @@ static void kept_as_written(void **state)
     document_close(d);
 }
 
-/* The time grows with the text, not with its square. document_parts stops soon after the last part that was wanted. */
+/* document_open() takes time in proportion to the text, not to its square, and stops soon after the limit of 1000
+ * parts. */
 static void large_pages(void **state)
 {
     static const char *const bits[] = {"1<p>",

@@ -18,13 +18,13 @@ typedef struct rig {
     gpu_device *device;
     gpu_stream *queue;
     gpu_region memory;
-    char *mirror, *sent; /* pinned; a copy of what was uploaded */
+    char *mirror, *sent; /* pinned memory on the host; a copy of the uploaded bytes */
     size_t used, bytes;
-    size_t output[RIG_OUTPUTS][2]; /* offset, bytes */
+    size_t output[RIG_OUTPUTS][2]; /* [output]: offset, bytes */
     int outputs;
 } rig;
 
-/* Fails the test if there is no device or memory. */
+/* Open a device and allocate memory; fail the test if that is not possible. */
 void rig_open(rig *g, size_t bytes);
 void rig_close(rig *g);
 
@@ -37,5 +37,5 @@ void *rig_out(rig *g, size_t bytes);
 void *rig_device_ptr(const rig *g, const void *mirrored);
 
 void rig_upload(rig *g);
-/* Waits; fails the test if work failed or wrote elsewhere. */
+/* Wait, and copy the memory back. Fail the test if work failed or wrote anywhere but to outputs. */
 void rig_download(rig *g);

@@ -17,7 +17,7 @@ enum { RACES_ONLY = 0 };
 /* An allocator that fails from call `allowed` on (freeing always works) and counts live blocks. */
 typedef struct failing_allocator {
     long allowed;   /* number of calls that succeed; negative: all */
-    long calls;     /* made so far */
+    long calls;     /* number of calls so far */
     long out;       /* live blocks */
     char log[1000]; /* warnings so far, each followed by a line feed */
 } failing_allocator;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct model_spec {
-    int embedding, hidden, words, actions; /* vocabulary sizes, including three special tokens each */
+    int embedding, hidden, words, actions; /* words, actions: vocabulary sizes, including three special tokens each */
     uint64_t seed;
     const char *missing;  /* tensor left out, or NULL */
     const char *reshaped; /* tensor whose dimensions are reversed ([n] becomes [n, 1]) */

@@ -1,4 +1,5 @@
-/* domains/text: trees: what is read, what is refused and where, and that written trees read back unchanged. */
+/* domains/text: trees: accepted lines, refused lines with the place of the error, and that written trees read back
+ * unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -133,7 +134,7 @@ static void what_is_no_tree_is_refused_with_its_place(void **state)
     rill_tree_clear(&tree);
 }
 
-/* A million brackets, which would overflow a recursive reader's stack. */
+/* A million brackets, which would overflow the stack of a recursive reader, are read. */
 static void depth_is_bounded_by_memory_alone(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 extern failing_allocator memory;
 extern rill_context *ctx;
-extern char *texts, *folder; /* the directory of directories; the one made for each test */
+extern char *texts, *folder; /* the folder tests/data/text; the folder made for each test */
 
 int text_folder_set_up(void **state);
 int text_folder_tear_down(void **state);

@@ -375,7 +375,7 @@ static void finished_inputs_cannot_be_cancelled(void **state)
 
 /* --- cancelled twice ---------------------------------------------------------------------------------------------- */
 
-/* With an asynchronous domain. All inputs are cancelled in the first timestep. While a worker cancels an idle input,
+/* With an asynchronous domain, all inputs are cancelled in the first timestep. While a worker cancels an idle input,
  * the busy one that it has just cancelled is cancelled again. */
 typedef struct double_cancel {
     stage_set set;

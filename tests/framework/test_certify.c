@@ -133,7 +133,7 @@ static void draw_exact(problem *p, problem_group group, dice *d)
     p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
     const int32_t scorers = p->n_scorers;
     if (dice_chance(d, 30)) problem_draw_constraints(p, d);
-    /* without a declared maximum bonus nothing can be bounded: some scorers do not declare it */
+    /* exact search refuses scorers that declare no maximum bonus, among them "require" */
     for (int32_t i = scorers; i < p->n_scorers; i++)
         if (p->phrases[i].kind == TEST_REQUIRE) p->n_scorers = scorers;
     p->settings.certify = 0;

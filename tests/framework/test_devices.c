@@ -217,7 +217,7 @@ typedef struct stream {
     int64_t n_read, written, cancelled;
 } stream;
 
-/* After reading three inputs of every ten more, cancel the third last one read. */
+/* After every ten inputs, cancel the third last one read. */
 static rill_status read_one(void *user, int may_block, const char **text, size_t *length)
 {
     stream *s = user;

@@ -263,7 +263,8 @@ typedef struct gated_run {
 
 static _Atomic int n_restarted, first_has_finished;
 
-/* When the first item restarts, open the gate; with `awaits_cancel`, first wait until the input is cancelled. */
+/* Count the restarts, and note when the first item has finished. With `awaits_cancel`, the restart waits until the
+ * input is cancelled. */
 static void note_first(void *user, const rill_trace_event *event)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -328,7 +329,7 @@ static rill_status encode_until_full(void *self, int32_t m, rill_input *inputs)
     return toy_domain.encode(self, m, inputs);
 }
 
-/* The first input, which alone is deep, waits at the gate before its rows are stepped. */
+/* The deep first input waits at the gate; other inputs are too shallow to reach depth 2. */
 static rill_status step_at_gate(void *self, const rill_rows *rows)
 {
     if (rows->depth[0] >= 2) pass_gate();

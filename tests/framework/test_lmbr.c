@@ -94,7 +94,7 @@ static void score_dense(void *user, int64_t item, int32_t timestep, int32_t phas
 static const struct {
     const char *text;
     double lambda, T, p, r;
-    double theta[5]; /* theta; theta[0] is the bonus per action */
+    double theta[5]; /* bonuses by n-gram length, used as given if T is 0 */
 } PARAMETERS[] = {{"T=1,p=.5,r=.5", 1, 1, 0.5, 0.5, {0}},
                   {"lambda=.5,p=1", 0.5, 10, 1, 0.7, {0}},
                   {"theta=1/-2/.5/0/3", 1, 0, 0, 0, {1, -2, 0.5, 0, 3}}};

@@ -406,7 +406,7 @@ static void worker_copies(void **state)
     assert_true(own->resolved->k == 8 && own->resolved->n == 3);
     rill_search_config_free(own);
     assert_int_equal(rill_option_source_set_worker_copy(high_source, 1, NULL), RILL_OK);
-    /* the source of the command line, which stays */
+    /* the source of the user's options, which no request replaces */
     assert_int_equal(rill_option_source_set_worker_copy(request_source, 1, worker_copy), RILL_OK);
     assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
     assert_true(own->resolved->k == 8 && own->resolved->n == 10);

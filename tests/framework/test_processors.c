@@ -51,7 +51,7 @@ static void quotas(void **state)
     assert_int_equal(rill__quota_processors(root), 3);
     put(root, "/sys/fs/cgroup/cpu.max", "nonsense\n");
     assert_int_equal(rill__quota_processors(root), 3);
-    /* where the other cgroup controllers place this process */
+    /* must be ignored, since only the other cgroup controllers place this process in /a */
     put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_period_us", "100000\n");
     put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_quota_us", "100000\n");
     put(root, "/sys/fs/cgroup/cpu/elsewhere/cpu.cfs_quota_us", "100000\n"); /* a quota without a period */
