@@ -205,8 +205,7 @@ static void expect_near(double is, double should, double from)
     if (!(fabs(is - should) <= 1e-5 + 1e-6 * (fabs(should) + fabs(from)))) fail_msg("%.9g, not %.9g", is, should);
 }
 
-/* --- best symbols
- * ---------------------------------------------------------------------------------------------------- */
+/* --- best symbols ------------------------------------------------------------------------------------------------- */
 
 typedef struct answer {
     int32_t *count, *action, *tag;

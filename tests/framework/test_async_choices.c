@@ -161,8 +161,7 @@ static void free_watched(void *self, int32_t n, const int32_t *nodes)
     sim->free(self, n, nodes);
 }
 
-/* --- predicted choices
- * ---------------------------------------------------------------------------------------------- */
+/* --- predicted choices -------------------------------------------------------------------------------------------- */
 
 /* The engine's rule (scheduler.h, "an item wider than the budget is expanded alone"). */
 static void choose_or_skip(int64_t id)

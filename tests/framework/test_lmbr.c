@@ -223,8 +223,7 @@ static void solve_self(problem *p, dense_posteriors *all, int32_t max_entries, d
     add_first_search(p, first);
 }
 
-/* --- the property: same results as the naive search
- * ------------------------------------------------------------------- */
+/* --- the property: same results as the naive search --------------------------------------------------------------- */
 
 static int differs(problem *p, problem_group group, uint64_t seed, dice *d, int quiet)
 {

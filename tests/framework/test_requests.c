@@ -360,8 +360,7 @@ static void deadlines(void **state)
     HARNESS_ASSERT_COVERED(n_timed_out > 100 && n_nothing > 20 && n_others > 100);
 }
 
-/* --- scorers' texts and states
- * --------------------------------------------------------------------------------------- */
+/* --- scorers' texts and states ------------------------------------------------------------------------------------ */
 
 /* The state that the scorer keeps per hypothesis: its actions and the input. */
 typedef struct kept {

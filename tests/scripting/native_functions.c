@@ -4,8 +4,7 @@
 
 #include "rill/plugin.h"
 
-/* --- widths: what comes back is what was passed, through a register whose other bits are anything
- * --------------------- */
+/* --- widths: what comes back is what was passed, through a register whose other bits are anything ----------------- */
 
 #define ECHO(name, type)                      \
     RILL_API type echo_##name(type value);    \

@@ -4,8 +4,7 @@
 #include "state/state.h"
 #include "support/problem.h"
 
-/* --- registering from C, as configurations do
- * ------------------------------------------------------------------------ */
+/* --- registering from C, as configurations do --------------------------------------------------------------------- */
 
 /* A chunk for the next run, which leaves native functions in globals; their kinds and names. */
 typedef struct plan {
