@@ -10,12 +10,12 @@ typedef struct interpretation {
     const answers *a;
     struct {
         size_t rows;
-        int32_t *origin; /* row of `of`; for units, the input */
-        int32_t *value;  /* for distinct rows */
+        int32_t *origin; /* [rows]: row of the parent space; for units, the input */
+        int32_t *value;  /* [rows]: for distinct rows, their value */
         int32_t *first;  /* for ragged spaces: [n] index of the first unit */
     } space[SPEC_MAX_PARTS];
     float *value[SPEC_MAX_PARTS];
-    int32_t *path[SPEC_MAX_PARTS]; /* [n, MOST_NODES] */
+    int32_t *path[SPEC_MAX_PARTS]; /* [n, MOST_NODES]: nodes of each path */
     int32_t *path_length[SPEC_MAX_PARTS];
 } interpretation;
 

@@ -119,7 +119,7 @@ static void check_norm(check *c)
         EXPECT(c, same_bits(x + r * ld, y + r * ld, width), "row %zu differs in place", r);
 }
 
-/* Sums and gated activations have one rounding per operation; terms are added in order. */
+/* Sums and gated activations have one rounding per operation, and terms are added in order. */
 static void expect_sum(const rill_row_call *call, float *want)
 {
     const rill_sum *sum = &call->op->sum;
@@ -205,7 +205,7 @@ static double true_sigmoid(double x)
 
 typedef struct function {
     const char *name;
-    int f; /* see elementwise() */
+    int f; /* number of the function, see elementwise() */
     double (*truth)(double x);
     double ulps; /* tolerance; docs/measurements/kernels.md has the measured errors */
 } function;
@@ -248,7 +248,7 @@ static void check_function(check *c, const function *f, uint32_t stride)
     EXPECT(c, worst <= f->ulps, "%.2f ulp at %.9g", worst, (double)worst_x);
 }
 
-/* Every length of a tail, next to canaries. */
+/* Tails of every length, with canaries behind them. */
 static void check_tails(check *c, const function *f)
 {
     for (size_t n = 0; n < 70; n++) {
@@ -261,7 +261,7 @@ static void check_tails(check *c, const function *f)
     }
 }
 
-/* The activation after a product, applied to x times 1. */
+/* The activation after a product, tested on x times 1. */
 static void check_activation(check *c, rill_activation activation, const char *name)
 {
     enum { N = 300 };

@@ -17,10 +17,10 @@
 
 typedef struct check {
     rill_kernels k;       /* the table under test */
-    rill_pool *pool[2];   /* of 2 and 3 threads */
-    uint64_t dice;        /* state */
+    rill_pool *pool[2];   /* pools of 2 and of 3 threads */
+    uint64_t dice;        /* state of the random numbers */
     unsigned rounds;      /* random cases per check */
-    const char *op, *isa; /* for messages */
+    const char *op, *isa; /* names of the operation and the instruction set, for messages */
     char what[256];       /* description of the case, for messages */
 } check;
 
@@ -65,7 +65,8 @@ float *buffer(check *c, size_t n);
 int32_t *buffer_int(check *c, size_t n);
 uint64_t *buffer_words(check *c, size_t n);
 void *buffer_aligned(check *c, size_t bytes); /* 64-byte aligned */
-/* A buffer filled with a pattern that no kernel writes; buffer_kept tells whether entry i still has it. */
+/* Return a buffer filled with a pattern that no kernel writes. buffer_kept() tells whether entry i still has the
+ * pattern. */
 float *buffer_patterned(check *c, size_t n);
 int buffer_kept(const float *x, size_t i);
 /* Check all canaries and free everything. Called at the end of every case. */
