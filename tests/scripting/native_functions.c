@@ -4,7 +4,7 @@
 
 #include "rill/plugin.h"
 
-/* --- widths: what comes back is what was passed, through a register whose other bits are anything ----------------- */
+/* --- widths: values come back unchanged through a register whose other bits are arbitrary ------------------------- */
 
 #define ECHO(name, type)                      \
     RILL_API type echo_##name(type value);    \

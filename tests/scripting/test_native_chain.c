@@ -1,4 +1,4 @@
-/* Native functions in the engine's chains, and Lua calls with the engine's structs. */
+/* Native functions in the engine's chains, and Lua calls of native functions with the engine's structs. */
 #include "native/native.h"
 #include "native_fixture.h"
 #include "state/state.h"

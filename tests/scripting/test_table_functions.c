@@ -1,5 +1,5 @@
-/* Functions on lists against the library's: results, changes to the arguments, the order of metamethod calls, and
- * messages. */
+/* Functions on lists against those of the Lua library: results, changes to the arguments, the order of metamethod
+ * calls, and messages. */
 #include <stdio.h>
 #include <string.h>
 
