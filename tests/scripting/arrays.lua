@@ -184,8 +184,7 @@ function tests.random()
   end
 end
 
--- --- single cases
--- ------------------------------------------------------------------------------------------------------
+-- --- single cases -------------------------------------------------------------------------------------------------------
 
 -- A call with three items that have three, zero and two candidates.
 local function small(run)

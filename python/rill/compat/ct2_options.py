@@ -276,7 +276,7 @@ class SearchOptions:
         return not (self.beam_size > 1 or self.samples or self.return_alternatives or self.prefix_bias_beta > 0)
 
     def ordered(self, outputs: list[Output]) -> list[tuple[float, Output]]:
-        """Outputs with their scores, best first."""
+        """Return the outputs with their scores, best first."""
         if self.beam_size == 1 and not self.samples:
             outputs = outputs[:1] * self.num_hypotheses
         if not self.covers:

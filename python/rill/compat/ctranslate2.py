@@ -165,7 +165,7 @@ class Translator:
 
     @typed
     def unload_model(self, to_cpu: bool = False) -> None:
-        """Free the model's memory. to_cpu: on the CPU the model then stays where it is, as in CTranslate2; a GPU's is refused."""
+        """Free the model's memory. to_cpu: a model on the CPU then stays loaded, as in CTranslate2; a model on a GPU cannot be moved."""
         refuse(to_cpu=to_cpu and self.device != "cpu")
         if self._model is not None and not to_cpu:
             self._model.close()

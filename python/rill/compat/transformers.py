@@ -175,7 +175,7 @@ def generate(
     if longest < 1:
         raise ValueError(f"max_length, max_new_tokens: no token fits besides the start token{' and the forced end' if forced else ''}")
     texts = list(inputs)
-    opens = False  # whether a scorer forces the first token, whose log-probability the outputs then have
+    opens = False  # True: a scorer forces the first token, and the outputs have its log-probability
     if forced_bos_token_id is not None:
         texts, opens = _opened_by(model, texts, forced_bos_token_id)
     scorers = [f"python-prefix:{forced_bos_token_id}"] if opens else []
