@@ -16,13 +16,13 @@ from refusal import Refused
 VERSION = 1
 PLAIN = {0x101: np.int8, 0x201: np.uint8, 0x402: np.float16, 0x404: np.float32, 0x408: np.float64}
 INTGEMM8 = 0x4101
-ROW_UNITS = "_QuantMultA"  # the factor for activations in 8-bit products; not needed here
+ROW_UNITS = "_QuantMultA"  # the factor for activations in 8-bit products, which is not needed here
 # A transposed matrix is stored in blocks: BLOCK must divide its numbers of rows and columns.
 BLOCK = 16
 
 
 def dequantised(where, data, shape, straight):
-    """`straight`: not transposed."""
+    """Return an 8-bit matrix as fp32 numbers. `straight`: it is not stored transposed."""
     if len(shape) != 2 or min(shape) < 1:
         raise Refused(f"{where}: expected a matrix in 8 bits, found shape {list(shape)}")
     if not straight and (shape[0] % BLOCK or shape[1] % BLOCK):

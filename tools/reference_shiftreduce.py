@@ -32,7 +32,7 @@ from shiftreduce_model import (COMBINE, NONE, SHIFT, WORD_SPECIALS, Parser, Sent
                                norm, save_model, shape_of, suffixes_of, write_tree)
 
 SHAPES = {
-    # name: embedding, tag, hidden, net, suffix length, kind of the weights, seed
+    # name -> embedding, tag, hidden, net, suffix length, weight type, seed
     "tiny": (16, 16, 16, 16, 4, "F32", 3),
     "odd": (7, 5, 13, 11, 2, "F16", 5),
 }
@@ -55,7 +55,7 @@ def sigmoid(x):
 
 
 class Plain:
-    """The equations, one vector at a time."""
+    """The model's equations in NumPy, one vector at a time."""
 
     def __init__(self, tensors, symbols):
         self.w = {name: t.astype(np.float64) for name, t in tensors.items()}
@@ -87,7 +87,7 @@ class Plain:
                 "suffixes": suffixes}
 
     def encode(self, tokens, given):
-        """ids, layer-1 rows, predicted tags, positions."""
+        """Return the ids, the rows of layer 1, the predicted tags and the positions."""
         ids = self.ids(tokens)
         x = [self.w["words.weight"][i] for i in ids["words"]]
         for at, (shape, suffixes) in enumerate(zip(ids["shapes"], ids["suffixes"]), 1):
@@ -122,7 +122,7 @@ def finite(row):
 
 
 def forced_derivation(plain, positions, rng):
-    """A random derivation: shifts and combines as they come, labels of any probability."""
+    """Draw a random derivation: shifts and combines at random, labels of any probability."""
     n = len(positions) - 1
     stack, end, result = [], 0, {"structure": [], "label": [], "structure_logp": [], "label_logp": []}
     for step in range(2 * n - 1):
@@ -172,7 +172,7 @@ def random_parser(symbols, embedding, tag, hidden, net, seed):
 
 
 def check(double, symbols, sentence, case, scorer, tags):
-    """The largest difference between this file's arithmetic and PyTorch's on the forced derivation."""
+    """Return the largest difference between this file's arithmetic and PyTorch's on the forced derivation."""
     n, worst = len(sentence), 0.0
     if sentence.tags is None and tags != case["predicted"]:
         raise SystemExit(f"tags differ: {tags} and {case['predicted']}")

@@ -49,8 +49,8 @@ class Training(TranslationTraining):
 
     @torch.no_grad()
     def note(self):
-        """How much the encoder's outputs of one input differ from each other, in standard deviations: near 0 they have collapsed
-        to one, and the decoder translates bags of words."""
+        """Return for the log how much the encoder's outputs of one input differ, as a standard deviation. Near 0 they have collapsed
+        to one vector, and the decoder translates bags of words."""
         source, _ = self.held[0]
         memory, _ = self.average.encode(torch.tensor([source + [EOS]]))
         return f" spread {memory.std(1).mean():.3f}"

@@ -49,7 +49,7 @@ class Training(TranslationTraining):
 
     @torch.no_grad()
     def note(self):
-        """The logarithm of the normaliser on a few pairs held back: its mean and how much it varies."""
+        """Return for the log the mean and the deviation of the normaliser's logarithm on a few held-out pairs."""
         few = sorted(self.held[:64], key=lambda pair: len(pair[1]))
         pad, model = self.tokens.pad, self.average
         targets = stack([[pad] + t for _, t in few], pad)
