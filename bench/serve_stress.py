@@ -52,7 +52,7 @@ def post(body):
 
 
 def answer_of(read):
-    """The texts of a response; None for an error."""
+    """Return the texts of a response; None for an error."""
     head, _, body = read.partition(b"\r\n\r\n")
     if b" 200 " not in head[:20]:
         return None
