@@ -49,16 +49,14 @@ static float *numbers(dice *d, size_t n, enum kind kind)
 
 /* The rows of a problem, and the tables that they use. */
 typedef struct problem {
-    /* vocabulary: number of ids; models: number of models in a mixture */
-    int32_t rows, symbols, vocabulary, max_choices, models;
+    int32_t rows, symbols, vocabulary, max_choices, models; /* vocabulary: number of ids; models: of a mixture */
     int32_t normalise, tag, first_action;
     float *logits[MAX_MODELS], *bias[MAX_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
     float *add;                                   /* [TABLE, symbols] or NULL */
     int32_t *add_index;                           /* [rows] */
-    /* lists of symbols, if any: first element and length per slot; slot: [rows] */
-    int32_t lists, ids[SLOTS * 2], *id, *slot;
-    uint64_t *legal;     /* [SETS, words] or NULL */
-    int32_t words, *set; /* [rows]: index of the row's legal set; NULL: no row is restricted */
+    int32_t lists, ids[SLOTS * 2], *id, *slot; /* lists of symbols: first element and length per slot; slot: [rows] */
+    uint64_t *legal;                           /* [SETS, words] or NULL */
+    int32_t words, *set;                       /* [rows]: index of the row's legal set; NULL: no row is restricted */
 } problem;
 
 static void spoil(dice *d, float *x, int32_t n)
