@@ -374,7 +374,7 @@ static void compare_bf16(bench *b, layer *way[3], double fastest[3])
         }
 }
 
-/* Layers of the sizes of OPUS-MT and NLLB, from the L3 cache if they fit, and OPUS-MT's output layer. */
+/* Time layers of the sizes of OPUS-MT and NLLB, from the L3 cache if they fit, and OPUS-MT's output layer. */
 static void run_bf16(bench *b)
 {
     static const size_t shapes[][2] = {{512, 512},   {512, 1536},  {512, 2048},  {2048, 512},

@@ -49,7 +49,7 @@ def declarations(body):
 
 
 def header(text):
-    """A page of a header."""
+    """Return the page of a header."""
     opening, body = re.match(r"(/\*.*?\*/)(.*)", text, re.S).groups()
     yield from prose(opening)
     for comment, code in declarations(body):

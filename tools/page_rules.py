@@ -79,7 +79,7 @@ def batch_cell(label, heading):
 
 
 def translation_cell(label, heading, before):
-    """Cells of the methods' table: its first columns are for k = 5, the others for k = 50; headings do not say which."""
+    """Return a cell of the methods' table: its first columns are for k = 5, the others for k = 50; headings do not say which."""
     k = 5 if len(before) <= 3 else 50
     if label == "greedy" and k == 50:
         return None
@@ -121,7 +121,7 @@ def times(value):
 
 
 def sizes_cell(label, heading, before):
-    """Cells of the first table of README.md: tokens per second, and the speed relative to the peer."""
+    """Return a cell of the first table of README.md: tokens per second, and the speed relative to the peer."""
     if heading == "weights":
         return None
     file, section = ("mt-nllb-1t.txt", "NLLB-600M's size") if label.startswith("NLLB") else ("mt-1t.txt", SECTIONS["512/2048", 5])
@@ -131,7 +131,7 @@ def sizes_cell(label, heading, before):
 
 
 def large_cell(label, heading, before):
-    """Cells for a large model and a small one: speed relative to the peer with its range, and memory."""
+    """Return a cell for a large model and a small one: speed relative to the peer with its range, and memory."""
     file, section = (("mt-nllb-1t.txt", "NLLB"), ("mt-student-1t.txt", ""))[len(before) > 2]
     kind = ("fp32", "int8")[(len(before) - 1) % 2]
     if label.startswith("memory"):
@@ -146,7 +146,7 @@ def large_cell(label, heading, before):
 
 
 def parse_speed_cell(label, heading):
-    """Cells of the summary of both treebanks; the engine's share of time is rounded by hand."""
+    """Return a cell of the summary of both treebanks; the engine's share of time is rounded by hand."""
     name = "gum" if heading.startswith("GUM") else "wsj-sample"
 
     def figures(file, form, methods):
@@ -176,7 +176,7 @@ def forms_of(label):
 
 
 def against_cell(label, heading):
-    """Cells of the tables of README.md and translation.md with tokens per second of the small model."""
+    """Return a cell of the tables of README.md and translation.md with tokens per second of the small model."""
     section = SECTIONS["128", 50 if "50" in label else 5]
     form = forms_of(label)
     kind = "int8" if "int8" in heading else "fp32"
@@ -194,7 +194,7 @@ def twice_int8(cell):
 
 
 def sized(labels, threads):
-    """Cells of the table of relative speeds. labels: (size, k, kind) of each column."""
+    """Return a cell of the table of relative speeds. labels: (size, k, kind) of each column."""
     def cell(label, heading, before):
         if label.startswith("BLEU") or "against" in label or len(before) > len(labels):
             return None
@@ -211,7 +211,7 @@ LARGE = [("512/2048", 50, "fp32"), ("512/2048", 50, "fp32"), ("512/2048", 50, "i
 # --- search.md: cube pruning, posteriors, certificates, exact search, latency, tries
 
 def cube_cell(label, heading, before):
-    """Cells of the transformer's table of cube pruning; the column decides form and pruning."""
+    """Return a cell of the transformer's table of cube pruning; the column decides form and pruning."""
     if not label.isdigit():
         return None
     forms = (("plain", 0, "bleu"), ("plain", 0, "rows"), ("naive", 0, "bleu"), ("naive", 0, "rows"), ("accelerated", 0, "bleu"),
@@ -304,7 +304,7 @@ def domain_cell(label, heading):
 
 
 def limits_cell(label, heading, before):
-    """Cells for an operation in the OPUS size: its share of the time, or of the processor's peak rate."""
+    """Return a cell for an operation in the OPUS size: its share of the time, or of the processor's peak rate."""
     kind = "fp32" if len(before) < 3 else "int8"
     rows = raw("mt-profile-opus-1t.txt").split(f"rill {kind} fixed n=32\n")[1].split("seconds: ")[0].splitlines()
     share, peak = next(re.search(r"([\d.]+)%.* (\d+)%$", row).groups() for row in rows if " ".join(row.split()).startswith(label))
@@ -312,7 +312,7 @@ def limits_cell(label, heading, before):
 
 
 def times_cell(label, heading, before):
-    """Cells of Firefox's student model beside its own engine."""
+    """Return a cell of Firefox's student model beside its own engine."""
     program = "its own engine" if label.startswith("Firefox") else label.replace("`", "")
     row = next(row for row in columns("published-times.txt") if row[:2] == ["Firefox enpt, FLORES dev", program])
     cells = {"seconds": row[2], "memory, MB": row[3], "BLEU": row[4]}
@@ -322,7 +322,7 @@ def times_cell(label, heading, before):
 
 
 def published_cell(label, heading, before):
-    """Cells of published models beside the programs they were made for."""
+    """Return a cell of published models beside the programs they were made for."""
     if heading not in ("equal", "BLEU"):
         return None
     for row in columns("published.txt"):
@@ -351,7 +351,7 @@ def engine_cell(label, heading):
 
 
 def workers_cell(label, heading):
-    """Cells of the table of workers: the first raw table is of idle processors, the second of one that was kept busy."""
+    """Return a cell of the table of workers: the first raw table is of idle processors, the second of one that was kept busy."""
     name, kind = re.match(r"([\w-]+), k = 5, (\w+)", label).groups()
     part = raw("workers.txt").split("command: ")[2 if "busy" in heading else 1]
     title = heading.split(",")[0]
@@ -401,7 +401,7 @@ def gemm_cell(label, heading):
 
 
 def small_gemm_cell(label, heading):
-    """Cells of shapes whose weights stay in the L2 cache."""
+    """Return a cell of shapes whose weights stay in the L2 cache."""
     m, (k, n) = int(re.match(r"M = (\d+)", label)[1]), map(int, heading.split(" x "))
     who = "onednn packed" if "oneDNN" in label else "rill"
     return next(f"{one['fastest']:.0f}" for one in raw("kernels.json")["results"] if one["op"] == "gemm" and
@@ -409,7 +409,7 @@ def small_gemm_cell(label, heading):
 
 
 def profile_cell(label, heading, before):
-    """Cells with percentages of the small model's profile samples."""
+    """Return a cell with percentages of the small model's profile samples."""
     form, k, kind = re.match(r"([\w-]+), k = (\d+), (\w+)", label).groups()
     part = raw("mt-profile-1t.txt").split(f"== test_2016_flickr, k = {k}: percent")[1].split("\n== ")[0]
     row = next(line for line in part.splitlines() if line.startswith(f"rill {kind} {form} "))
@@ -417,7 +417,7 @@ def profile_cell(label, heading, before):
 
 
 def short_cell(label, heading, before):
-    """Cells with expansions of the recommended search, and with shortlists and expansions of the wider search."""
+    """Return a cell with expansions of the recommended search, and with shortlists and expansions of the wider search."""
     name = label.split(",")[0]
     if len(before) < 3:
         return None

@@ -90,7 +90,7 @@ void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void
 /* cuda_host.cc: run it; `number` and the seed determine the order of threads. Returns 0, or -1 with the reason in
  * `why`. */
 int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_ERROR_BYTES]);
-/* A pseudo-random number from the seed and `number`; 0 without a seed. */
+/* Return a pseudo-random number from the seed and `number`; 0 without a seed. */
 uint64_t cuda_host_dice(uint64_t number);
 
 template <class Args>

@@ -46,7 +46,7 @@ void probe_poison(gpu_stream *queue, const probe_args *args);
  * last thread of an early block does not return. */
 void probe_early_return(gpu_stream *queue, const probe_args *args);
 
-/* An empty kernel with this many blocks, threads and bytes: for invalid launches, and for timing. */
+/* Launch an empty kernel with this many blocks, threads and bytes: for invalid launches, and for timing. */
 void probe_empty(gpu_stream *queue, const probe_args *args, int32_t blocks, int32_t threads, size_t shared);
 /* Each thread passes n barriers. */
 void probe_barriers(gpu_stream *queue, const probe_args *args, int32_t blocks, int32_t threads);

@@ -30,10 +30,10 @@ void rig_close(rig *g);
 
 /* Discard all buffers. */
 void rig_begin(rig *g);
-/* Host memory, aligned to 16 bytes. */
+/* Reserve host memory of the mirror, aligned to 16 bytes. */
 void *rig_put(rig *g, size_t bytes);
 void *rig_out(rig *g, size_t bytes);
-/* Device address of a buffer; NULL for NULL. */
+/* Return the device address of a buffer; NULL for NULL. */
 void *rig_device_ptr(const rig *g, const void *mirrored);
 
 void rig_upload(rig *g);

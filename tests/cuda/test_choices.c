@@ -489,7 +489,7 @@ static void test_best(void **state)
     rig_close(&h);
 }
 
-/* A row alone, and among 300 others. */
+/* A row must have the same results alone and among 300 others. */
 static void test_company(void **state)
 {
     (void)state;
@@ -507,7 +507,7 @@ static void test_company(void **state)
     rig_close(&h);
 }
 
-/* Long rows, divided among several blocks, and undivided. */
+/* Long rows must have the same results divided among several blocks and undivided. */
 static void test_parts(void **state)
 {
     enum { ROWS = 40, SYMBOLS = 40000 };

@@ -142,7 +142,7 @@ static void finish_reuse(layer *l)
             rill_view_value(l->context));
 }
 
-/* A layer with minus infinity in some columns of x. */
+/* Build a layer with minus infinity in some columns of x. */
 static void build_masked(layer *l)
 {
     embed(l, l->context);

@@ -183,7 +183,7 @@ static void trials_need_little_memory(void **state)
     rig_close(&g);
 }
 
-/* The plain kernel in all types, with an addend and an activation, against sums in double. */
+/* The plain kernel must be right in all types, with an addend and an activation: it is compared with sums in double. */
 static void plain_products_are_right(void **state)
 {
     enum { N = 21, K = 50, ROWS = 35, LDA = 56, LDC = 24 };

@@ -132,7 +132,7 @@ static float *round_to_f16(const float *x, size_t n)
     return y;
 }
 
-/* One row times a matrix in f16, which CPU kernels lack: round both, then multiply in fp32. */
+/* Multiply one row by a matrix in f16, which CPU kernels lack: round both, then multiply in fp32. */
 static void multiply_f16(const interpretation *x, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     const size_t k2 = gemm.a2.data != NULL ? k - gemm.k1 : 0;
@@ -146,7 +146,7 @@ static void multiply_f16(const interpretation *x, size_t n, size_t k, const floa
     free(rounded);
 }
 
-/* One row times a matrix packed for this row. */
+/* Multiply one row by a matrix that is packed for this row. */
 static void multiply(const interpretation *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
@@ -226,7 +226,7 @@ static void gru_cell(const interpretation *x, size_t hidden, float *input, float
     rill_run_rows(x->k, RILL_OP_GRU, &cell, NULL);
 }
 
-/* Input of the gates for unit u of input i. */
+/* Return the input of the gates for unit u of input i. */
 static float *scan_input(const interpretation *x, const spec_op *op, int32_t i, int32_t u)
 {
     const spec_view *l = &op->view[0];

@@ -106,7 +106,7 @@ static rill_column add_column(problem *p, rill_index_space space, size_t count)
     return c;
 }
 
-/* A column of random entries. */
+/* Add a column of random entries. */
 static rill_column random_column(problem *p, rill_index_space space, size_t count, int32_t low, int32_t high)
 {
     const rill_column c = add_column(p, space, count);

@@ -41,7 +41,7 @@ static spec_view place_row_output(problem *p, rill_op_kind kind, rill_index_spac
     return out.kind != SPEC_VIEW_NONE ? out : place_new_output(p, space, width, view, n);
 }
 
-/* A product of random operands. */
+/* Add a product of random operands. */
 static spec_view make_product(problem *p, rill_index_space space, size_t n, spec_view out)
 {
     const size_t k = (size_t)dice_range(&p->d, 1, (int32_t)p->hidden);
@@ -65,7 +65,7 @@ static spec_view make_product(problem *p, rill_index_space space, size_t n, spec
     return v[3];
 }
 
-/* A value of `width` floats in the space itself. */
+/* Return a value of `width` floats in the space itself. */
 static spec_view own_value(problem *p, rill_index_space space, size_t width)
 {
     const spec_view l = find_view(p, space, width, PLAIN, NULL);

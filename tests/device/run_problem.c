@@ -123,7 +123,7 @@ typedef struct run_part {
     float *watched;
 } run_part;
 
-/* For each row, the index of its first unit in the problem. */
+/* Find for each row the index of its first unit in the problem. */
 static void first_units(const problem *p, int32_t first[2][SPEC_MAX_SLOTS * 30])
 {
     const rill_column lengths[2] = {p->s.length, p->s.shorter};

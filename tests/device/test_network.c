@@ -208,7 +208,7 @@ MISTAKE(memory_of_nodes)
                                   .values = rill_view_table(s->nodes, s->node),
                                   .out = rill_view_value(s->y)});
 }
-/* Attend to the slot's memory, with relative position biases: `constant` x of heads. */
+/* Add attention to the slot's memory, with relative position biases: `relative` x of heads. */
 static void attend_to_slot(const sound *s, rill_constant relative)
 {
     rill_op_attend(s->network, s->graph, RILL_ROWS,

@@ -20,7 +20,7 @@ enum { E = 7, H = 12, LETTERS = 26, END = 26, ACTIONS = 27, CAPACITY = 40 };
 
 static struct tensor {
     const char *name;
-    int rows, columns; /* columns 0: a vector */
+    int rows, columns; /* columns: 0 for a vector */
     float *data;
 } tensors[] = {
     {"source.embedding", LETTERS, E, NULL},    {"target.embedding", ACTIONS + 1, E, NULL},

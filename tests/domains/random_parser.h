@@ -13,7 +13,7 @@ typedef struct model_spec {
     const char *extra;    /* an additional tensor, a vector of two numbers */
 } model_spec;
 
-/* A tensor of a model file; columns 0: a vector. */
+/* A tensor of a model file. columns: 0 for a vector. */
 typedef struct model_tensor {
     const char *name;
     int rows, columns;

@@ -16,7 +16,7 @@
 #include "utf8.h"
 #include "vocabulary.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 /* --- arena, utf8 -------------------------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 #include "kernels.h"
 #include "tensor_file.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 /* --- file images -------------------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static const int32_t whole = -70000;
 static const int16_t heads = 8;
 static const int8_t flag = 1;
 
-/* One variable of each type, unsorted, and three aliases. */
+/* Make a file with one variable of each type, unsorted, and three aliases. */
 static image sample(void)
 {
     image f = head(12);

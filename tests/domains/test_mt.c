@@ -61,7 +61,7 @@ static seq_runner *open_ith(size_t i, const char *path, int threads, rill_domain
     return self;
 }
 
-/* The tokens of case i joined by spaces, malloc()ed. */
+/* Return the tokens of case i joined by spaces, malloc()ed. */
 static char *case_subwords(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "pieces"));
@@ -502,7 +502,8 @@ static void *use_model(void *user)
     return s;
 }
 
-/* First sequentially, then in two threads at once, each with its own context. */
+/* Use the runners first one after the other, then in two threads at once, each with its own context: the results are
+ * the same. */
 static void runners_share_a_model(void **state)
 {
     (void)state;

@@ -290,7 +290,7 @@ static void tensors_without_a_place(void **state)
     }
 }
 
-/* Tensors whose shapes match their number of bytes but not the other tensors. */
+/* Tensors whose shapes match their number of bytes, but not the other tensors, are refused. */
 static void shapes_that_do_not_fit(void **state)
 {
     (void)state;

@@ -421,7 +421,7 @@ static void ignored_keys_are_reported(void **state)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* The best action of an input's first node and its value, or the input's error in `why`. */
+/* Find the best first action of an input and its log-probability, or the input's error in `why`. */
 static rill_status first_choice(const char *text, int32_t *action, float *logp, char *why)
 {
     seq_runner *self = NULL;

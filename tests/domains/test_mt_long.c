@@ -32,7 +32,7 @@ static void configure(const char *from, const char *to)
     free(bytes);
 }
 
-/* A model with 4,000 positions. */
+/* Copy a model with 4,000 positions. */
 static int fill_folder(void **state)
 {
     static const char *const files[] = {"config.json", "generation_config.json", "model.safetensors", "vocab.json"};
@@ -103,7 +103,7 @@ static rill_status encode_long_line(size_t max_bytes)
     return inputs[1].status;
 }
 
-/* All attention weights of the long line at once would be 144 MB. */
+/* If memory does not suffice for all attention weights of the long line, 144 MB, that line fails alone. */
 static void a_line_too_long_for_the_memory_fails_alone(void **state)
 {
     (void)state;

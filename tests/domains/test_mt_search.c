@@ -251,7 +251,7 @@ static void note_scores(const rill_result *result, const json_t *one, record *to
     for (int32_t i = 0; i < result->n_outputs; i++) put(to, (float)rill_result_output(result, i)->path_score);
 }
 
-/* The scores of the best five first actions. */
+/* Return the scores of the best five first actions. */
 static record first_scores(size_t i, const char *path, const char *weights)
 {
     json_t *expected = reference_load(path, "expected.json");

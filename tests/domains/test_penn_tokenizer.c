@@ -12,7 +12,7 @@
 #include "penn_tokenizer.h"
 #include "support/unescape_brackets.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 /* Checks the words; `expected` separates them by spaces. */

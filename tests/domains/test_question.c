@@ -14,10 +14,10 @@
 #include "lexicon.h"
 #include "question.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
-/* Tokens joined by spaces, malloc()ed. */
+/* Return tokens joined by spaces, malloc()ed. */
 static char *joined(const rill_slice *tokens, size_t count)
 {
     size_t length = 1;
@@ -29,7 +29,7 @@ static char *joined(const rill_slice *tokens, size_t count)
     return line;
 }
 
-/* "c0=austin_tx:c s0=texas:s", malloc()ed. */
+/* Return "c0=austin_tx:c s0=texas:s", malloc()ed. */
 static char *listed(const rill_mentions *mentions)
 {
     char *line = malloc(mentions->bytes.length + 2 * mentions->count + 1), *pos = line;

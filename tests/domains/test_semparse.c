@@ -57,7 +57,7 @@ static void assert_vector(const float *found, const json_t *expected, const char
     }
 }
 
-/* The tokens of case i joined by spaces, malloc()ed. */
+/* Return the tokens of case i joined by spaces, malloc()ed. */
 static char *case_question(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "tokens"));

@@ -65,7 +65,7 @@ static void encode(fixture *f, int32_t slot, const char *text)
     assert_int_equal(input.status, RILL_OK);
 }
 
-/* The log-probabilities of all actions of n root nodes, one per slot. */
+/* Compute the log-probabilities of all actions of n root nodes, one per slot. */
 static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)[ACTIONS])
 {
     int32_t parent[SLOTS], start[SLOTS], depth[SLOTS] = {0};

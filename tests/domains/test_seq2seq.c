@@ -500,7 +500,7 @@ static void model_description(void **nothing)
     assert_non_null(strstr(rill_error(ctx), "all models of an ensemble need the same vocabularies"));
 }
 
-/* Two networks, a shortlist, an input and its first state. */
+/* Open two networks and a shortlist, use an input and its first state, and close everything. */
 static rill_status open_use_close(rill_context *where, const char *unused)
 {
     started s;

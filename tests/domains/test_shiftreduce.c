@@ -16,7 +16,7 @@
 #include "helpers.h"
 #include "reference.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "parser_fixture.h"
 
 /* --- driving single rows ------------------------------------------------------------------------------------------ */

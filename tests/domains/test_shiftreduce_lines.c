@@ -11,7 +11,7 @@
 
 #include "helpers.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "parser_fixture.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ typedef struct cases {
     size_t n;
 } cases;
 
-/* The cases with tags, or those without. */
+/* Choose the cases with tags, or those without. */
 static cases choose_cases(const json_t *all, int tagged)
 {
     cases c = {.n = 0};

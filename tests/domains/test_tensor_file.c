@@ -13,7 +13,7 @@
 #include "rill/safetensors.h"
 #include "support/resident.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 #define REFUSED(call, sentence)                         \
@@ -26,7 +26,7 @@
 #define TENSOR(name, dtype, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
-/* A file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
+/* Make a file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
 static char *image(const char *header, size_t data, size_t *length)
 {
     size_t size = strlen(header);
@@ -251,7 +251,7 @@ static void tensors_refuse_bad_lengths(void **state)
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/* A directory with two shards and an index: "a" and "c" in the first, "b" in the second. */
+/* Make a directory with two shards and an index: "a" and "c" in the first shard, "b" in the second. */
 static char *make_shards(const char *index)
 {
     static const char *const headers[] = {

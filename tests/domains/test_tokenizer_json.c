@@ -25,7 +25,8 @@ static void change_pipeline(const char *name, const char *key, json_t *value)
     free(path);
 }
 
-/* Tokens with single_word, in the form of transformers before version 5 and in that of tokenizer.json. */
+/* Tokens with single_word are split off as transformers does, in the form of transformers before version 5 and in that
+ * of tokenizer.json. */
 static void tokens_that_stand_alone(void **state)
 {
     (void)state;

@@ -13,10 +13,10 @@
 #include "support/unescape_brackets.h"
 #include "tree.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
-/* The line's tree, written again; the caller frees it. */
+/* Read the line's tree and write it again; the caller frees the result. */
 static char *rewritten(const char *line, int flags, int indented)
 {
     rill_tree tree = {.ctx = ctx};

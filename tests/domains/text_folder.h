@@ -14,7 +14,7 @@ int text_folder_tear_down(void **state);
 
 /* Copy the files of a directory of tests/data/text. */
 void copy_folder(const char *name);
-/* The files that a model of this type and vocabulary size would need from the copied directory. */
+/* Return the files that a model of this type and vocabulary size would need from the copied directory. */
 rill_tokenizer_files required_files(const char *model_type);
 /* Check that opening fails with this status and message. */
 void refuse(const rill_tokenizer_files *files, rill_status status, const char *sentence);

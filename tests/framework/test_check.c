@@ -6,7 +6,8 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* A problem with many rows in each timestep, which exposes invalid plugins: eight inputs, wide beams, no pruning. */
+/* Make a problem with many rows in each timestep, which exposes invalid plugins: eight inputs, wide beams, no
+ * pruning. */
 static void busy_problem(problem *p, int32_t seed)
 {
     dice d = dice_seeded((uint64_t)seed);

@@ -7,7 +7,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* The naive search's class of a hypothesis, for a user's class function. */
+/* Return the class of a hypothesis, for the naive search, if the user gives the class function. */
 static int64_t naive_key(int32_t last_action)
 {
     return last_action / 2;

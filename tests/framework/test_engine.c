@@ -353,7 +353,7 @@ typedef struct listed {
     char text[64][16], field[64][128];
 } listed;
 
-/* The n-best list of one input. */
+/* List the outputs of one input. */
 static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int32_t n_best, listed *list)
 {
     static const char *const fields[] = {"whole"};

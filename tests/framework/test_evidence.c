@@ -228,7 +228,7 @@ static rill_status write_file(void *user, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, user) == n ? RILL_OK : RILL_ERR_IO;
 }
 
-/* Evidence for inputs 0, 1, 5 and 6. */
+/* Write evidence for inputs 0, 1, 5 and 6. */
 static size_t write_evidence(rill_context *ctx)
 {
     static const int64_t ids[] = {0, 1, 5, 6};

@@ -30,7 +30,8 @@ static rill_status submit_request(void *user, rill_engine *engine, const problem
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* A problem that allocates everywhere: chains, two phases, invalid inputs, ordered output, several sort windows. */
+/* Make a problem that allocates everywhere: chains, two phases, invalid inputs, ordered output, several sort
+ * windows. */
 static void full_problem(problem *p, schedule *s, int variant)
 {
     dice d = dice_seeded(900 + (uint64_t)variant);

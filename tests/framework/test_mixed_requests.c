@@ -58,7 +58,7 @@ static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
-/* Some compatible settings, and sometimes incompatible ones. */
+/* Draw some compatible settings, and sometimes incompatible ones. */
 static void draw_settings(mix *m, variant *v)
 {
     dice *d = &m->d;

@@ -40,7 +40,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Three empty option sources of these origins. */
+/* Make three empty option sources of these origins. */
 static void make_sources(rill_origin high_origin, rill_origin low_origin)
 {
     free_sources();
@@ -68,7 +68,7 @@ static rill_status make_config(void)
     return rill_search_config_make(&made_config, ctx, request_source, soft, 2);
 }
 
-/* Typical defaults of a model. */
+/* Set typical defaults of a model. */
 static void set_typical(rill_option_source *source)
 {
     set(source, "k", "12");

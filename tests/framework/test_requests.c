@@ -283,7 +283,7 @@ static rill_status register_stop(rill_context *ctx)
     return rill_register_heuristic(ctx, &stop);
 }
 
-/* The problem's results if all items stop after `timesteps`. */
+/* Get the problem's results if all items stop after `timesteps`. */
 static void run_stopped(const problem *p, const schedule *s, int32_t timesteps, engine_record *out)
 {
     problem with = *p;

@@ -155,7 +155,8 @@ static quantised quantise(const float *x, size_t n)
     return (quantised){max / 127.0f, 127.0f / max};
 }
 
-/* Exact element (r, n) of an int8 product before its activation. *size: bound of the quantisation error. */
+/* Return the exact element (r, n) of an int8 product before its activation. *size: a bound of the quantisation
+ * error. */
 static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;

@@ -56,7 +56,7 @@ float dice_normal(check *c);                         /* about N(0, 1) */
 void dice_fill(check *c, float *x, size_t n, float scale);
 /* As dice_fill, then some entries become huge, tiny, denormal, zero or minus zero. */
 void dice_fill_hard(check *c, float *x, size_t n, float scale);
-/* A random permutation of 0..n-1; and n distinct numbers below `of`. */
+/* Draw a random permutation of 0..n-1; and n distinct numbers below `of`. */
 void dice_permutation(check *c, int32_t *p, size_t n);
 void dice_choose(check *c, int32_t *p, size_t n, size_t upper);
 

@@ -105,7 +105,7 @@ RILL_API double sum_all(const float *f, const int32_t *i, const int64_t *l, cons
 
 /* --- structs ------------------------------------------------------------------------------------------------------ */
 
-/* The same as the built-in heuristic "absolute". */
+/* Prune as the built-in heuristic "absolute" does. */
 RILL_API void keep_near(rill_candidates *b, double delta);
 RILL_API void keep_near(rill_candidates *b, double delta)
 {

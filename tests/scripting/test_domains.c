@@ -58,7 +58,7 @@ static void toy_by_rows(void **state)
     random_problems("toy-rows", 1200);
 }
 
-/* All methods of a group, on each of a few problems. */
+/* All methods of a group have the same results, on each of a few problems. */
 static void all_methods(void **state)
 {
     (void)state;

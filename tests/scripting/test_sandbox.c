@@ -33,7 +33,7 @@ static const rill_script_options small = {.print = note_line,
                                           .instructions = 20000000,
                                           .seconds = 4};
 
-/* CPU time of this thread, independent of the machine's load. */
+/* Return the CPU time of this thread, which does not depend on the machine's load. */
 static double now(void)
 {
     struct timespec t;

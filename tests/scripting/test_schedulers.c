@@ -290,7 +290,8 @@ static void declarations(void **state)
                    "scheduler mine takes no arguments, found \"5\"", NULL);
 }
 
-/* The fields of the argument `f`, with a budget and with a sort window larger than the number of items in flight. */
+/* The fields of the argument `f` are right, with a budget and with a sort window larger than the number of items in
+ * flight. */
 static void sched_view_fields(void **state)
 {
     (void)state;

@@ -73,7 +73,7 @@ static const char text[] =
     "end\n"
     "return lines\n";
 
-/* A plain Lua state, or a script's. */
+/* Open a plain Lua state, to compare with a script's. */
 static lua_State *plain_state(void)
 {
     lua_State *L = luaL_newstate();

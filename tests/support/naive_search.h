@@ -170,7 +170,7 @@ naive_modifiers naive_merge_modifiers(const naive_problem *p, int32_t timestep, 
 /* Ban the actions that would complete a forbidden sequence. */
 void naive_ban_runs(const naive_problem *p, const naive_hypothesis *h, uint8_t ban[NAIVE_MAX_ACTIONS]);
 int naive_is_forbidden(const naive_modifiers *w, const naive_choice *c);
-/* Index, among n children in rank order, of the child that this draw samples; -1: none. */
+/* Return the index, among n children in rank order, of the child that this draw samples; -1: none. */
 int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_t n, int32_t timestep, int32_t phase,
                    int32_t rank, int32_t draw);
 
@@ -182,6 +182,6 @@ int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam,
  * heuristics. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
 
-/* Number of possible outputs above `rank` in the whole space, truncated ones included if the problem outputs them. Scorers' limits are
- * ignored. */
+/* Return the number of possible outputs above `rank` in the whole space, truncated ones included if the problem outputs
+ * them. Scorers' limits are ignored. */
 int64_t naive_count_above(const naive_problem *problem, double rank);

@@ -86,7 +86,7 @@ def _ids(model: Model, what: str, given: Any) -> list[int]:
 
 
 def _banned(model: Model, given: Any, free_first: bool) -> str:
-    """The scorer that bans sequences of ids. free_first: True if the first token is forced, so that it may be a banned one."""
+    """Return the scorer that bans sequences of ids. free_first: True if the first token is forced, so that it may be a banned one."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise TypeError(f"bad_words_ids: a list of lists of token ids was expected, found {given!r}")
     sequences = [_ids(model, "bad_words_ids", one) for one in given]
