@@ -59,8 +59,8 @@ def predict(stats, rows, card, kind):
 
 
 def lower_bound(profile, card, kind):
-    """Return a lower bound, by the card's limits, of the seconds that a run's operations take without encoding, and the number of
-    their launches, None if they were not counted.
+    """Return a lower bound of the seconds that a run's operations take without encoding, by the card's limits. Also return the number
+    of their launches, None if they were not counted.
     """
     bandwidth, peak = CARDS[card]
     ops = [o for o in profile["operations"] if o["program"] != "encode"]

@@ -1,8 +1,9 @@
 /* bench/unfused.c: a slow implementation of rill_kernels.best, to compare with.
  *
  * Bias, maximum, exponentials with their sum, log-probabilities and top k are separate passes over the matrix of all
- * rows, as in a library with a function for each operation. The passes are vectorised (by the compiler; exponentials by
- * rill's own kernel). So the comparison shows the effect of the number of passes, not of the quality of their loops. */
+ * rows. A library with one function per operation works like this. The passes are vectorised (by the compiler;
+ * exponentials by rill's own kernel). So the comparison shows the effect of the number of passes, not of the quality of
+ * their loops. */
 #include "unfused.h"
 
 #include <math.h>

@@ -5,10 +5,10 @@ and lines, with several beam sizes, penalties and lengths.
 usage: check_presets.py --peer ct2|marian --rill build/rill --text test_2016_flickr.de [--model examples/models/de-en]
        check_presets.py --peer ct2 --folder float32|int8|... the same: rill reads the folder that CTranslate2 reads, with such weights
 
-Needs sentencepiece, NumPy and the peer's Python package: ctranslate2, or pymarian, which has all of marian-decoder. The
-directory is converted by ct2_model.py or marian_model.py. All compute in fp32 and add up in orders of their own, so sums
-differ in their last digits and hypotheses that are all but equally likely may change places: lists that hold the same
-hypotheses in another order, and lists that differ, are counted apart. --show writes those that differ.
+Needs sentencepiece, NumPy and the peer's Python package: ctranslate2, or pymarian, which contains marian-decoder. ct2_model.py or
+marian_model.py converts the directory. All programs compute in fp32, but add in different orders. So sums differ in their last
+digits, and hypotheses that are almost equally likely may change places. Lists with the same hypotheses in another order, and lists
+that differ, are counted separately. --show prints those that differ.
 """
 
 import argparse

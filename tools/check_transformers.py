@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compares rill with transformers on random model directories: `rill decode --like hf` and generate() must give the same lists.
 
-Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model of
-one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed, contradicting), ties
-and stored tables, activations, types of numbers, added and special tokens, lengths, search settings. Texts are read with the
-directory's tokenizer by both. transformers computes in 64 bits; its search, which adds log-probabilities in 32 bits, is made to.
+Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model
+of one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed,
+contradicting), ties and stored tables, activations, weight types, added and special tokens, lengths, search settings. Both read
+texts with the directory's tokenizer. transformers computes in 64 bits; its search, which would add log-probabilities in 32 bits,
+is patched to use 64.
 
-Of each directory rill may refuse what docs/mt.md says it refuses; such directories, and those that transformers does not open,
-are counted apart. So are those whose lists transformers itself makes otherwise in 32 bits than in 64: their searches hang on a
-rounding. Lists count as equal if scores agree within 3e-4 (rill computes in 32 bits; 1.2e-4 was seen) and outputs whose scores differ
-more have the same tokens.
+rill may refuse directories for the reasons in docs/mt.md. Such directories, and those that transformers does not open, are counted
+separately. So are directories for which transformers' own lists in 32 and in 64 bits differ, since a rounding decides their
+searches. Lists count as equal if scores agree within 3e-4 (rill computes in 32 bits; 1.2e-4 was seen), and if outputs whose scores
+differ by more than that have the same tokens.
 """
 
 import argparse

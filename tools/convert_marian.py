@@ -1,9 +1,9 @@
 """Marian's model.npz, or a .bin of its 8-bit students, with its vocabularies to Hugging Face's form.
 
-Marian stores matrices as [in, out], layers from 1, and its training options as YAML in special:model.yml. Names are
-those of marian-dev's transformer (src/models/transformer.h) and of transformers' own converter, from which this one
-differs in that it reads vocabularies of different sizes, decoders with layers or feed-forward parts of other sizes than
-the encoder's, and SentencePiece vocabularies, and that positions are computed as Marian does unless asked otherwise.
+Marian stores matrices as [in, out], numbers layers from 1, and has its training options as YAML in special:model.yml. Names are
+those of marian-dev's transformer (src/models/transformer.h) and of transformers' own converter. Unlike the latter, this converter
+reads vocabularies of different sizes, SentencePiece vocabularies, and decoders whose layers or feed-forward parts have other sizes
+than the encoder's. Positions are computed as in Marian, unless an option says otherwise.
 """
 
 import glob

@@ -7,9 +7,10 @@ Needs nvcc, on the path or as --nvcc; no GPU.
   tools/kernels_report.py kernels/cuda/*.cu
   tools/kernels_report.py kernels/cuda/attention.cu --arch 90 --shared attend_wide=1536
 
-Threads of a block are a kernel's launch bounds; where it has none, those of --threads, and the table marks them with a star. Shared
-memory that a launch asks for is not in the compiler's output: --shared KERNEL=BYTES tells it, for all sizes of a template at once.
-Occupancy is the share of a multiprocessor's warps that such blocks can fill, and the word after it names the limiting resource.
+The threads of a block are a kernel's launch bounds, or those of --threads if it has none; the table marks the latter with a star.
+Shared memory that a launch requests is not in the compiler's output: --shared KERNEL=BYTES states it, for all sizes of a template
+at once. Occupancy is the share of a multiprocessor's warps that such blocks can fill, and the word after it names the limiting
+resource.
 """
 
 import argparse

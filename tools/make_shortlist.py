@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Make a lexical shortlist for `rill decode --shortlist` from parallel text.
 
-Lines "TARGET SOURCE PROBABILITY", the form that marian-decoder reads and fast_align's and giza's lexicons have: the probability of
-a target token given a source token by IBM model 1 (Brown et al. 1993), with a NULL word on the source side, which is not written.
-Text is segmented by the model's SentencePiece models (needs the sentencepiece package), or given as tokens separated by spaces with
---tokenized. Needs numpy. Memory goes with the number of token pairs that share a line: about 60 bytes for each.
+Writes lines "TARGET SOURCE PROBABILITY", the form that marian-decoder reads and that lexicons of fast_align and giza have. The
+probability of a target token given a source token is that of IBM model 1 (Brown et al. 1993). Its NULL word on the source side is
+not written. Text is segmented by the model's SentencePiece models (needs the sentencepiece package), or given as tokens separated
+by spaces with --tokenized. Needs numpy, and about 60 bytes of memory for each pair of tokens that share a line.
 
   tools/make_shortlist.py --model examples/models/de-en train.de train.en >lex.s2t
 """

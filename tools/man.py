@@ -3,10 +3,10 @@
 
 usage: man.py RILL TEMPLATE OUTPUT
 
-`@version` becomes what `RILL --version` prints. A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an entry
-per option. The lines after it, up to `@end`, add paragraphs to entries, each after `@note OPTION`. A note without its option is an error,
-and so is a group that a command lacks: the page cannot be older than the program. Lines from `@when COMMAND` to `@done` are of a command
-that only some builds have.
+`@version` becomes what `RILL --version` prints. A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an
+entry per option. The lines after it, up to `@end`, add paragraphs to entries, each after `@note OPTION`. A note without its
+option, and a group that the command lacks, are errors, so the page cannot be older than the program. Lines from `@when COMMAND` to
+`@done` are about a command that only some builds have.
 """
 
 import subprocess

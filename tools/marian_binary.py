@@ -1,10 +1,11 @@
-"""Marian's .bin models: the arrays by name, 8-bit matrices as the fp32 numbers that they stand for.
+"""Reads Marian's .bin models: arrays by name, with 8-bit matrices converted to fp32.
 
-The form is that of browsermt/marian-dev, whose marian-conv makes the published students: src/common/binary.cpp and types.h, and
-expression_graph_packable.h for what is stored of a matrix. Little-endian: a version; how many items; of each the lengths of its name,
-shape and data and its type (8 bytes each); names; shapes; so many bytes of padding; data. An 8-bit matrix has a multiplier after its
-last element: an element is a number times the multiplier, rounded. It is stored transposed under its own shape, but for embeddings, and
-for no processor in particular: what is packed for one has another type, and is refused.
+The format is that of browsermt/marian-dev, whose marian-conv makes the published student models: src/common/binary.cpp and
+types.h, and expression_graph_packable.h for matrices. It is little-endian: a version; the number of items; for each item the
+lengths of its name, shape and data and its type (8 bytes each); names; shapes; the length of the padding and the padding; data. An
+8-bit matrix has a multiplier after its last element: an element is a number times the multiplier, rounded. Except for embeddings,
+it is stored transposed, under its untransposed shape. Matrices packed for one kind of processor have another type, and are
+refused.
 """
 
 import math

@@ -138,9 +138,8 @@ class Net:
         return self.memory(self.layer_name(self.o["dec-depth"] - 1) + "_context", states)
 
     def decode(self, states, actions):
-        """Return the log-probabilities [positions, words and padding] before each action and after the last one, and the attention of
-        the last layer to the input, averaged over its heads.
-        """
+        """Return the log-probabilities [positions, words and padding] before each action and after the last one. Also return the last
+        layer's attention to the input, averaged over its heads."""
         rows = self.table("decoder")[list(actions)] if actions else np.zeros((0, self.width))
         x = self.embed(np.concatenate([np.zeros((1, self.width)), rows]), "decoder")
         for i in range(self.o["dec-depth"]):

@@ -1,7 +1,8 @@
 """Numbers of README.md and docs/measurements from raw files: tools/figures.py writes them in place, and with --check compares.
 
-A rule names a table by its page and the start of its first line, and gives the text of a cell, by row and column, from a raw file; or it
-names a sentence by a pattern, whose groups are numbers. What no rule gives stays as it is: page_rules.py has the rules.
+A rule for a table names its page and the start of its first line, and gives the text of a cell, by row and column, from a raw
+file. A rule for a sentence is a pattern, whose groups are numbers. Numbers without a rule stay as they are. page_rules.py has the
+rules.
 """
 
 import functools

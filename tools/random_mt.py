@@ -2,9 +2,9 @@
 """A translation model's directory with random weights, and inputs for it, where no trained model of a size can be had: for measuring
 speed, not quality. Needs NumPy only. rill and transformers read the directory alike.
 
-An output's length has no meaning here, so measurements fix it: inputs come in buckets, INPUTS.LENGTH, every output of which
-is to have LENGTH tokens. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
-logits, and 5 to 7 make beams about as wide as those of trained models.
+The length of an output means nothing here, so measurements fix it: inputs come in files INPUTS.LENGTH, whose outputs get LENGTH
+tokens. Random weights give flat distributions. `--sharpness` is the gain of the last norm, and so the spread of the logits; with 5
+to 7 beams are about as wide as those of trained models.
 
 usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt|m2m_100] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
                     [--decoder-layers LAYERS --ssru]
@@ -133,7 +133,7 @@ def write_vocabulary(args):
 
 def write_inputs(args):
     """Write lines of random tokens, as long as those of the sample, in one file per output length. The output length is the input's,
-    rounded up to a multiple of the bucket, so that there are few files and about as much work as with the sample.
+    rounded up to a multiple of the bucket. So there are few files, and about as much work as with the sample.
     """
     random = np.random.default_rng(args.seed + 1)
     with open(args.lengths, encoding="utf-8") as file:

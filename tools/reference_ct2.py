@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Write small random models in CTranslate2's format, with CTranslate2's own n-best lists for them.
 
-Needs ctranslate2, torch, transformers, safetensors and sentencepiece. What transformers has comes from the other models of
-tests/data/mt, by the converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters
-fill. Each model gets a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py. Those in int8 get a
-second one, search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of
-additions in what is not quantised is another integer, so that a few of these lists may differ. nllb has the tokenizer of
-tests/data/text/nllb, and texts.json besides, of texts, and prefix.json, of tokens whose outputs begin with a language.
+Needs ctranslate2, torch, transformers, safetensors and sentencepiece. Models of transformers' types are converted from the other
+models of tests/data/mt. Models as of OpenNMT and fairseq are made here, with the specifications that CTranslate2's converters
+fill. Each model gets a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py. Models in int8 get a
+second file, search-int8.json, of searches that multiply in int8. There the order of additions may decide how a number halfway
+between two integers is rounded, so a few of these lists may differ. nllb has the tokenizer of tests/data/text/nllb. It also has
+texts.json, with texts as inputs, and prefix.json, with outputs that begin with a language.
 """
 
 import argparse

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Write small random models with known results, for tests of rill's semantic parsing domain.
 
-The expected values are computed here a second time, in numpy with 64-bit floats and straight
-from the equations, and compared with the PyTorch model before they are written. Two models:
-`tiny` (sizes that are whole vectors, 32-bit weights) and `odd` (sizes that are not, 16-bit
+The expected values are computed in numpy with 64-bit floats, straight from the equations. They are compared with the PyTorch model
+before they are written. Two models: `tiny` (sizes that are whole vectors, 32-bit weights) and `odd` (sizes that are not, 16-bit
 weights). Each directory holds a model as the trainer writes it, and expected.json:
 
   cases: for each question its tokens, the framed ids the encoder reads, the encoder outputs

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Write small random parsers with known results, for tests of rill's shift-reduce domain.
 
-The expected values are computed here a second time, in numpy with 64-bit floats and straight from
-the equations (span differences first, then the hidden layer), and compared with the PyTorch model
-before they are written. Two models: `tiny` (sizes that are whole vectors, 32-bit weights) and `odd`
-(sizes that are not, 16-bit weights). Each directory holds a model as the trainer writes it, and
-expected.json:
+The expected values are computed in numpy with 64-bit floats, straight from the equations (span differences first, then the hidden
+layer). They are compared with the PyTorch model before they are written. Two models: `tiny` (sizes that are whole vectors, 32-bit
+weights) and `odd` (sizes that are not, 16-bit weights). Each directory holds a model as the trainer writes it, and expected.json:
 
   cases: for each sentence its tokens and tags (null: predicted); ids: the rows of the tables for
     <s>, words, </s> (shapes and suffixes of the words alone); predicted: the tagger's tag numbers;

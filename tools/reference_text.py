@@ -7,9 +7,9 @@ Needs transformers, tokenizers and sentencepiece. Each directory under tests/dat
   cases: a text, the ids that the encoder reads, and the text that these ids without the symbols around them are written as
   first, start: the symbol that an output begins with, that the decoder starts from; -1 for none
 
-Folders are of three makes. NAME has SentencePiece's model, and what reads it here is the library SentencePiece with the family's numbers,
-which are said once more in this file (of M2M100 and BART transformers itself, which does the same). NAME-4 has a tokenizer.json as
-transformers 4 converted such models, NAME-5 one as transformers 5 saves its own; both are read with the library tokenizers.
+There are three kinds of folders. NAME has a SentencePiece model; it is read here with the library SentencePiece and the family's
+ids, which this file states independently (for M2M100 and BART with transformers itself). NAME-4 has a tokenizer.json as
+transformers 4 converted such models, NAME-5 one as transformers 5 saves its own. Both are read with the library tokenizers.
 
 --wide N: another N texts a folder, to compare with and not to keep; --out tells where.
 """

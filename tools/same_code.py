@@ -3,10 +3,10 @@
 
 usage: same_code.py BUILD_BEFORE BUILD_AFTER [TABLE...]
 
-BUILD_BEFORE, BUILD_AFTER: build folders of the same compiler and options. TABLE: tables of rename.py, by which objects and symbols are
-the same. Compared are the sections with code and data, and their relocations by place, kind and symbol; of texts, which may name what is
-renamed, that a relocation leads to one. Prints each object that differs or that only one build has. Exits with 1 where there is any, or
-nothing to compare.
+BUILD_BEFORE, BUILD_AFTER: build folders of the same compiler and options. TABLE: tables of rename.py, which say what was renamed.
+The sections with code and data are compared, and their relocations by place, kind and symbol. Texts may contain renamed names, so
+a relocation to a text must only lead to some text. Prints each object that differs or that only one build has. Exits with 1 if
+there is any, or nothing to compare.
 """
 
 import collections

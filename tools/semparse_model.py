@@ -59,8 +59,8 @@ def frame_source(ids):
 class Seq2Seq(nn.Module):
     """One-layer LSTM encoder and decoder with dot-product attention, no input feeding.
 
-    Without input feeding the attention result of one step does not enter the next one, so with
-    known targets the decoder runs as a single LSTM call and attention as two batched products.
+Without input feeding the attention result of one step does not enter the next one. So with known targets the decoder is a
+    single LSTM call, and attention is two batched products.
     """
 
     def __init__(self, source_size, target_size, embedding, hidden, dropout=(0.0, 0.0, 0.0)):

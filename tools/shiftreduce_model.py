@@ -210,8 +210,8 @@ class Locked(nn.Module):
 class Parser(nn.Module):
     """Tables summed into x; BiLSTM; tagger; BiLSTM over its outputs and tags; two span networks.
 
-    The span networks' first layer is applied to span differences p_j - p_i, so it is done once per
-    position (`tables`) and only added up per state.
+The span networks' first layer is applied to span differences p_j - p_i. So it is computed once per position (`tables`), and
+    only added up per state.
     """
 
     def __init__(self, sizes, embedding, tag, hidden, net, dropout=(0.0, 0.0, 0.0, 0.0)):

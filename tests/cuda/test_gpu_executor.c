@@ -199,8 +199,8 @@ static void ragged_lengths_alternate(void **state)
     rill_context_destroy(ctx);
 }
 
-/* A layout of rows is captured as a CUDA graph when it runs a second time, and replayed from then on, also with other
- * columns and fewer rows. */
+/* When a layout of rows runs a second time, it is captured as a CUDA graph. From then on the graph is replayed, also
+ * with other columns and fewer rows. */
 static void runs_are_replayed(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* Inputs with different settings and arguments in one run. Each must have the result of an engine created with its own
- * settings, whatever the other inputs use, under several schedules, with workers and with an asynchronous domain. A
- * request is refused if such an engine is refused. Settings are drawn from the table of options, so new options are
- * covered. */
+ * settings, whatever the other inputs use. This holds under several schedules, with workers and with an asynchronous
+ * domain. A request is refused if such an engine is refused. Settings are drawn from the table of options, so new
+ * options are covered. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -213,9 +213,9 @@ static int results_differ(const problem *p, const engine_record *a, const engine
     return a->stats.expansions != b->stats.expansions;
 }
 
-/* A row's choices depend only on the modifiers of that row, not on the longest list and largest limit of the call,
- * which determine how many raw choices the domain returns. A dependence would show where rounding makes scores tie and
- * not all actions are requested. */
+/* A row's choices depend only on the modifiers of that row. The longest list and the largest limit in the call
+ * determine how many raw choices the domain returns, and must have no other effect. A dependence would show where
+ * rounding makes scores tie and not all actions are requested. */
 static void rows_are_selected_alone(void **state)
 {
     (void)state;

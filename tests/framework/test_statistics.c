@@ -126,7 +126,7 @@ static void timesteps_are_full(void **state)
 
 /* --- encoding ahead ----------------------------------------------------------------------------------------------- */
 
-/* Return the number of encode() calls that the refills of a run need if each encodes up to `ahead` extra waiting
+/* Return the number of encode() calls that the refills of a run need. Each refill encodes up to `ahead` extra waiting
  * inputs, at most `window` in all. */
 static int64_t expected_encode_calls(const engine_record *r, int32_t n_inputs, int32_t window, int32_t ahead)
 {

@@ -1,5 +1,5 @@
-/* Fuzz target: the files that `rill run` loads before it opens a model. The part before the first NUL is run.lua, the
- * part before the next is plugin.lua in the same folder, and the rest is config.json of the folder "model". There is
+/* Fuzz target: the files that `rill run` loads before it opens a model. The part before the first NUL is run.lua, and
+ * the part before the next is plugin.lua in the same folder. The rest is config.json of the folder "model". There is
  * also a file "native.so", which is no library.
  *
  * For any bytes: no crash and no new files. Without the user's permission no native code is loaded and no file is

@@ -1,6 +1,6 @@
 /* Fuzz target: for any problem and schedule, the results of the streaming engine equal those of the naive search.
  *
- * The bytes answer the same questions as the seed of a random test (support/dice.h), so every input is a valid problem
+ * The bytes answer the same questions as the seed of a random test (support/dice.h). So every input is a valid problem,
  * and no byte is wasted on syntax. A difference, a breach of the domain's contract or a leak aborts. */
 #include <stdio.h>
 #include <stdlib.h>

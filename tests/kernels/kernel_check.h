@@ -1,7 +1,8 @@
-/* kernel_check.h: shared by the kernel checks: random numbers, guarded buffers, the kernel table of an ISA, failure reports.
+/* kernel_check.h: shared by the kernel checks: random numbers, guarded buffers, the kernel table of an ISA, failure
+ * reports.
  *
- * A check generates random and worst cases, runs an operation of the table under test and compares it with an oracle,
- * which is independent of the reference kernel if possible (sums in double, a full sort). It also compares the
+ * A check generates random and worst cases, runs an operation of the table under test and compares it with an oracle.
+ * If possible, the oracle is independent of the reference kernel (sums in double, a full sort). It also compares the
  * operation with itself, to the last bit: each row alone, in other batches, gathered, on several threads. Every output
  * has canaries around it and gaps (leading dimensions) that must not change.
  *

@@ -8,9 +8,8 @@ build/framework/librill_framework.a.
 --check fails where a number of limits.json is exceeded: structure may get better, not worse. --write makes today's numbers the limits.
 --calls lists the functions of the timestep by file.
 
-Functions of BASE and callbacks are leaves and not counted. A call from file to file is a pair of
-functions.
-Comment lines hold nothing but a comment; blank lines are not counted.
+Functions of files in BASE, and callbacks, are not counted, nor are the functions that they call. A call from file to file is a
+pair of functions. Comment lines have nothing but a comment. Blank lines are not counted.
 """
 
 import argparse
