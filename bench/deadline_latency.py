@@ -3,9 +3,9 @@
 deadline of one second.
 
 usage: deadline_latency.py [--rill build/rill] [--models de-en,gum]
-A line for each option and value, the latest answer first, of requests of 1, 4 and 1000 inputs to each model: the answers' codes, seconds
-to the answer, seconds past the deadline, the server's peak of resident memory, and the sentence of a refusal. Then counts. Options and
-their ranges are those that the server describes.
+Prints a line for each option and value, the slowest first, about requests of 1, 4 and 1000 inputs to each model: the status codes,
+seconds to the response, seconds past the deadline, the server's peak resident memory, and the message of a refusal. Then it prints
+counts. Options and their ranges are those of the server's own description.
 """
 
 import argparse

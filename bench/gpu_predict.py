@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A lower bound of a timestep's cost on a GPU, from the counts of a profile, to be compared with measurements.
 
-A run with --profile on the GPU, or on its stand-in, gives for each operation outside encode its calls per timestep, the bytes and
-multiply-adds per row, and its launches. From that follow, for R rows: the bytes that must move (weights once, rows once for each
-operation that reads or writes them) and the multiplications. The bound of an operation is the time of its bytes at the card's
-bandwidth or of its multiplications at the type's peak, whichever is longer.
+A run with --profile on the GPU, or on its stand-in, gives for each operation outside encode its calls per timestep, its bytes and
+multiply-adds per row, and its launches. From these follow, for R rows, the bytes that must move and the multiplications. Weights
+move once, and rows once for each operation that reads or writes them. The bound of an operation is the time of its bytes at the
+card's bandwidth, or of its multiplications at the peak rate of the type, whichever is longer.
 
 Bytes that stay in the card's second-level cache are counted as if they came from memory, and launches as if they took no time.
 

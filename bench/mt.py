@@ -3,11 +3,11 @@
 usage: mt.py [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT] [--clock wall|cpu]
              --rill BUILD/rill --work DIRECTORY --model MARIAN --data MULTI30K --out NAME
 
-Every row of a task runs once per round, in turn, each in its own process; a ratio is the median of the rounds' ratios, so that
+Every row of a task runs once per round, in turn, each in its own process. A ratio is the median of the rounds' ratios, so that
 other load affects both sides. Both sides get subword tokens, not text, and their clocks begin when the model is loaded. Memory is
-peak resident memory: of rill the whole process, of the peer the part beyond Python and its libraries. On a busy machine and with
-one thread, `--clock cpu` measures processor seconds instead, which other load does not lengthen; from rill's, the seconds for
-opening the model are subtracted, which vary by up to a second for a large model.
+peak resident memory: for rill that of the whole process, for the peer the part beyond Python and its libraries. On a busy machine
+and with one thread, `--clock cpu` measures CPU seconds instead, which other load does not lengthen. From rill's, the seconds for
+opening the model are subtracted; these vary by up to a second for a large model.
 
 A task is a model, a beam width and inputs; its rows are named after how they run. On the random model (tools/random_mt.py) inputs
 come in buckets of equal length, and a minimum length equal to the maximum makes both sides produce the same number of tokens.

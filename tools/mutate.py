@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
 """Change one thing in the sources at a time, build, and see whether a test fails.
 
-A change that no test notices, a survivor, is a test that is missing, code that is not needed, or a change that changes nothing.
-docs/measurements/mutants.md lists those of the last run that stayed, with a reason each.
+A survivor is a change (a mutant) that no test notices. It shows a missing test, unneeded code, or a change without effect.
+docs/measurements/mutants.md lists the survivors of the last run that stayed, with a reason for each.
 
 usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--suites NAME,...] [--results FILE] [PATH...]
        mutate.py --list [PATH...]              how many places there are, by operator
        mutate.py --again FILE --work FOLDER --results OTHER
                                                try the survivors of FILE once more, after tests were added
 
-PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its
-build and may be kept: the next call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not
-committed is not tried.
+PATH: files or folders of sources in C and Python; without one, the sources in DEFAULT below. FOLDER gets a clone and its build and
+may be kept: the next call with the same results FILE continues where the last one stopped. The clone is of the last commit,
+without uncommitted changes.
 
-Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
-are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
-(`broken`). Python's sources are no program's: the package is tested by the classes of tests/python, each on its own, in an environment
-whose `rill` are the clone's sources (pip fetches numpy, cffi and others for it); a tool by the tests that name it or a converter. A test
-that takes four times as long as without the change, and five seconds, has caught it; seconds are those of processors, so that a busy
-machine changes nothing. Two calls with --part 1/2 and 2/2 and folders of their own share a sample between two cores. --longest S leaves
-out tests of more seconds: a survivor costs the time of all tests, so that a large sample is tried with the short ones first, and its
-survivors once more with all (--again). --suites leaves out the tests of other suites of Meson.
+Tests run one at a time, those that have caught the most mutants per second first, and only tests whose programs the change
+altered. A test's programs are built when its turn comes. A mutant that alters no program is `same` and does not count; nor does
+one that cannot be compiled (`broken`). For Python, the package is tested by the classes of tests/python, one at a time, in an
+environment whose `rill` is the clone's sources (pip fetches numpy, cffi and others for it). A tool is tested by the tests that
+name it or a converter. A test also catches a mutant if it takes five seconds and four times as long as without the change. Seconds
+are CPU seconds, which a busy machine does not change. Two calls with --part 1/2 and 2/2, each with its own folder, share a sample
+between two cores. --longest S leaves out tests that take more than S seconds. A survivor costs the time of all tests, so a large
+sample is best tried with the short tests first, and its survivors once more with all (--again). --suites leaves out tests of other
+Meson suites.
 
 After Jia and Harman, An Analysis and Survey of the Development of Mutation Testing, 2011; the operators are the sufficient ones of
 Offutt et al., 1996, and the removal of a statement.

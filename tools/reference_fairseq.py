@@ -5,9 +5,9 @@ Needs what reference_search.py needs, and the folder of an unpacked source distr
 
   pip download --no-deps --no-binary :all: fairseq==0.12.2 && tar xf fairseq-0.12.2.tar.gz
 
-fairseq does not install on present Pythons. Of it are loaded sequence_generator.py, search.py and the two small files that they
-need; what else they import is stood in for by empty modules. fairseq searches, transformers' model in 64 bits says how likely
-each symbol is. Each directory gets fairseq.json, in the form of search.json.
+fairseq cannot be installed on current Pythons. So only sequence_generator.py, search.py and the two small files that they need are
+loaded; empty modules replace their other imports. fairseq searches, with the log-probabilities of transformers' model in 64 bits.
+Each directory gets fairseq.json, in the form of search.json.
 """
 
 import argparse

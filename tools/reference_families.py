@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write small random models of the families that transformers has beside Marian and FSMT, with known results.
 
-As reference_mt.py, whose expected.json it writes, and what is said there holds here. Two models of each family differ in the
-choices that its configuration leaves. The directories go to tests/data/mt.
+It writes the same expected.json as reference_mt.py, which describes it. There are two models of each family, with different
+configurations. The directories go to tests/data/mt.
 """
 
 import argparse

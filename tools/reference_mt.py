@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write small random Marian and FSMT models with known results, for tests of rill's translation domain.
 
-Needs torch, transformers, safetensors and sentencepiece. The models are transformers' own with
-random weights; what they compute is computed in 64 bits from the weights as they are stored. Each directory under
-tests/data/mt holds a model as transformers writes it, and expected.json:
+Needs torch, transformers, safetensors and sentencepiece. The models are transformers' own, with random weights. Expected results
+are computed in 64 bits from the weights as they are stored. Each directory under tests/data/mt has a model as transformers writes
+it, and expected.json:
 
   cases: for each input its subword tokens, the ids the encoder reads, `memory` (encoder states as the last decoder layer reads
     them: a row of keys and values per id), for forced actions the log-probabilities of the first steps and how much
@@ -12,8 +12,8 @@ tests/data/mt holds a model as transformers writes it, and expected.json:
     plain_search.py, which follows the search that rill calls finish "top"
   texts: what transformers' tokenizer makes of a text, and of target ids
 
-What `ensemble` holds is expected of the models `shared` and `ensemble` together, whose log-probabilities are the
-logarithm of the mean of both models' probabilities; its cases have no memory.
+The expected results in `ensemble` are those of the models `shared` and `ensemble` together. Their log-probabilities are the
+logarithm of the mean of both models' probabilities. These cases have no memory.
 
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """

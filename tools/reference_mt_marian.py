@@ -2,9 +2,9 @@
 """Write small random Marian models with decoders that transformers does not have, with known results, for tests of rill's translation
 domain: norms before blocks, SSRUs, average attention, tied layers.
 
-Needs numpy alone. Each is made as Marian's parameters, which marian_numpy.py computes with in 64 bits and convert_marian.py turns into
-the directory: a test that passes says so of both. The pieces are those of tests/data/mt/shared. expected.json has the form that
-reference_mt.py gives it, without texts.
+Needs only numpy. Each model is made as Marian's parameters. marian_numpy.py computes with them in 64 bits, and convert_marian.py
+converts them to the directory, so a passed test confirms both. The subword tokens are those of tests/data/mt/shared. expected.json
+has the form that reference_mt.py gives it, without texts.
 
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write small random recurrent translation models (rnnsearch) with known results, for tests of rill's translation domain.
 
-Needs numpy alone. What the models compute is computed in 64 bits by mt_rnn_numpy.py from the weights as they are stored. The files
-that cut text are those of tests/data/mt/shared and separate, without their padding. expected.json has the form that reference_mt.py
-gives it: `memory` are the encoder's annotations, and `texts` what those directories' files say of the same texts.
+Needs only numpy. mt_rnn_numpy.py computes the expected results in 64 bits from the weights as they are stored. The tokenizer files
+are those of tests/data/mt/shared and separate, without their padding token. expected.json has the form that reference_mt.py gives
+it: `memory` has the encoder's annotations, and `texts` the results of those directories for the same texts.
 
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """

@@ -3,9 +3,9 @@
 
   train_mt.py --data DIR --work DIR [--out examples/models/de-en]
 
---data holds {train,val}.{de,en} in a folder for each of --corpora. --work gets the SentencePiece
-model and a checkpoint every few minutes; the same command goes on where it was interrupted. Keep that
-folder outside the repository. --out is written at every measurement from the averaged weights.
+--data has {train,val}.{de,en} in a folder for each of --corpora. --work gets the SentencePiece model and a checkpoint every few
+minutes; the same command continues an interrupted training. Keep that folder outside the repository. --out is written at every
+measurement, from the averaged weights.
 
 One SentencePiece model serves both languages. An epoch is the main corpus and, in turns, a share of the others, which
 teach words that it lacks (captions, and everyday sentences). The loss on the main corpus's validation pairs is the
