@@ -7,13 +7,14 @@ usage: rename.py list BUILD [PATH...]            what files under PATH declare: 
 BUILD: a build folder with compile_commands.json. Needs clang, and the package libclang of PyPI
 in the version of clang (libclang==14.*), whose headers it reads.
 
-A table has rows of cells with tabs between them; lines that begin with # are comments: KIND  OWNER  OLD  NEW KIND is file (OLD and
-NEW are paths), or what `list` prints: function, type, field, constant, global, macro, local. OWNER is the struct of a field and
-PATH:FUNCTION of a local or a parameter, and of others "-" or the beginning of a path; "*": whoever has one of that name; PATH:*:
-all functions of the file; PATH:STRUCT: a struct of that file. Declarations are renamed wherever they are mentioned: in sources
-that the build compiles by what the compiler says; in macros, in sources that it does not compile (kernels of other processors) and
-in comments by name, where the name has a capital, a digit or an underscore in it, since such a name is no word of a text. Names in
-strings, in documents and in other languages are not touched. It stops where a new name is taken already.
+A table has rows of cells with tabs between them; lines that begin with # are comments:
+  KIND  OWNER  OLD  NEW
+KIND is file (OLD and NEW are paths), or what `list` prints: function, type, field, constant, global, macro, local. OWNER is the struct of
+a field and PATH:FUNCTION of a local or a parameter, and of others "-" or the beginning of a path; "*": whoever has one of that name;
+PATH:*: all functions of the file; PATH:STRUCT: a struct of that file. Declarations are renamed wherever they are mentioned: in sources
+that the build compiles by what the compiler says; in macros, in sources that it does not compile (kernels of other processors) and in
+comments by name, where the name has a capital, a digit or an underscore in it, since such a name is no word of a text.
+Names in strings, in documents and in other languages are not touched. It stops where a new name is taken already.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 /* Runs a fuzz target without a fuzzing engine. It replays corpora as ordinary tests, helps to debug a crash, and makes
  * a short run of reproducible random inputs.
  *
- * usage: fuzz_NAME [--mutate N] FILE|FOLDER... First all files are replayed, then N mutations of files drawn from them.
+ * usage: fuzz_NAME [--mutate N] FILE|FOLDER...
+ * First all files are replayed, then N mutations of files drawn from them.
  * `--mutate N@SEED` draws other mutations. If a mutation crashes the process, it is left in the file that
  * RILL_FUZZ_LEAVE names. */
 #include <dirent.h>
