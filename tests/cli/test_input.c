@@ -148,7 +148,7 @@ static void input_mark_through_a_pipe(void **state)
     cli_input_close(&input);
 }
 
-/* A signal that comes just before the wait ends the wait too; otherwise this would wait for ever. */
+/* Raise a signal just before the wait. It must end the wait, which would otherwise last for ever. */
 static void *get_interrupted(void *user)
 {
     pthread_sigmask(SIG_UNBLOCK, user, NULL); /* the thread has inherited the blocked signal */

@@ -65,7 +65,7 @@ static void expect_failure(bench *b, const char *words)
     assert_int_equal(gpu_stream_open(&b->g.queue, b->g.device, why), 0);
 }
 
-/* --- the language ------------------------------------------------------------------------------------------------- */
+/* --- the CUDA subset ---------------------------------------------------------------------------------------------- */
 
 static void test_places(void **state)
 {

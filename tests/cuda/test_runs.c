@@ -111,7 +111,7 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     setup.settings.k = 4;
-    /* short outputs: later timesteps share the same data as the first ones */
+    /* short outputs suffice to find races: later timesteps share no other data between threads than the first ones */
     if (RACES_ONLY) setup.settings.max_length = 8;
     setup.settings.n = s->n > 0 ? s->n : 3;
     setup.settings.memory = memory;

@@ -406,8 +406,7 @@ static rill_status encode_and_meet(void *self, int32_t m, rill_input *inputs)
     return encode_second_at_gate(self, m, inputs);
 }
 
-/* The first input runs alone, so slowly that the other worker, which may wake when the first input is taken, waits
- * again. */
+/* Make the first input run alone for so long that the other worker wakes and waits again. */
 static rill_status step_slowly(void *self, const rill_rows *rows)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
