@@ -61,7 +61,7 @@ static problem draw(check *c, int hard, rill_dtype dtype)
     return p;
 }
 
-/* Scratch memory for the call, full of NaN; NULL if it needs none. */
+/* Return scratch memory for the call, filled with NaNs; NULL if the call needs none. */
 static void *dirty_scratch(check *c, const rill_weights *w, size_t rows)
 {
     const size_t bytes = rill_gemm_scratch_size(w, rows);
@@ -82,7 +82,7 @@ static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-/* To bf16 and back, by definition: the nearest value, ties to even. */
+/* Convert to bf16 and back by definition: the nearest value, ties to even. */
 static float rounded(float x)
 {
     uint32_t bits, low;
@@ -97,13 +97,13 @@ static float rounded(float x)
     return below < above ? down : up;
 }
 
-/* 1: bf16 weights are multiplied by rows that are rounded too; 0: in fp32. */
+/* 1: the set multiplies bf16 weights by rows that are rounded to bf16 too; 0: it multiplies in fp32. */
 static int multiplies_bf16(const check *c, const problem *p)
 {
     return p->dtype == RILL_DTYPE_BF16 && (c->k.isa & RILL_ISA_AVX512_BF16) != 0;
 }
 
-/* Denormal numbers as zeros of their sign, as vdpbf16ps reads and writes them. */
+/* Denormal numbers become zeros of their sign, as vdpbf16ps reads and writes them. */
 static float flushed(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
@@ -117,7 +117,7 @@ static int multiplies_tiles(const check *c, const problem *p)
 
 /* Element (r, n) as the processor computes it, before the activation. vdpbf16ps adds to the sum the product of the odd k of each pair,
  * then of the even one. tdpbf16ps sums the even k and the odd k of 32 apart, and adds both to the sum; bias and add come last.
- * *size: bound of the error by rounding the row and by flushing. */
+ * *size: a bound of the error from rounding the row and from flushing denormals. */
 static float value_bf16(const problem *p, int tiles, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
@@ -155,7 +155,8 @@ static quantised quantise(const float *x, size_t n)
     return (quantised){max / 127.0f, 127.0f / max};
 }
 
-/* Exact element (r, n) of an int8 product before its activation. *size: bound of the quantisation error. */
+/* Return the exact element (r, n) of an int8 product before its activation. *size: a bound of the quantisation
+ * error. */
 static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
@@ -168,14 +169,15 @@ static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
         sum += (int64_t)rintf(a[k] * qa.inverse) * (int64_t)rintf(w[k] * qw.inverse);
         *size += 0.501 *
                  (fabs((double)w[k]) * (double)qa.unit + (fabs((double)a[k]) + (double)qa.unit) * (double)qw.unit);
-        /* numbers all below 2^-100 count as zero */
+        /* a row of numbers below 2^-100 counts as zeros */
         if (qa.unit == 0.0f || qw.unit == 0.0f) *size += fabs((double)a[k] * (double)w[k]);
     }
     const float unit = qa.unit * qw.unit, product = (float)sum * unit;
     return start + product;
 }
 
-/* The activation of x, in double. An activation without a case here is compared with its elementwise function. */
+/* Compute the activation of x in double. An activation without a case here is compared with its elementwise
+ * function. */
 static double activated(const check *c, rill_activation activation, double x)
 {
     float y, rounded_x = (float)x;
@@ -220,7 +222,7 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     if (p->activation == RILL_TANH || p->activation == RILL_SIGMOID)
         tolerance = fmin(tolerance, 2.0) + 3e-7;
     else if (p->activation != RILL_LINEAR && p->activation != RILL_RELU)
-        /* Slopes up to 1.13, then a few ulp of the value, and the absolute error of the tail times |x|. */
+        /* The slope is up to 1.13; added are a few ulp of the value, and the absolute error of the tail times |x|. */
         tolerance = 1.15 * tolerance + 4e-7 * fabs(sum);
     sum = activated(c, p->activation, sum);
     EXPECT(c, near((double)got, sum, tolerance), "C(%zu,%zu) = %.9g, not %.9g +- %.2g", r, n, (double)got, sum,
@@ -239,7 +241,7 @@ static void expect_gaps(check *c, const problem *p, const float *out)
     }
 }
 
-/* `count` rows of the call, repeated in this order, contiguous or gathered, give the same bits. */
+/* `count` rows of the call, repeated in this order, contiguous or gathered, must give the same bits. */
 static void expect_same(check *c, const problem *p, const float *all, const int32_t *order, size_t count,
                         int contiguous, rill_pool *pool)
 {
@@ -277,7 +279,7 @@ static void expect_invariant(check *c, const problem *p, const float *all)
     for (size_t r = 0; r < p->rows && r < 12; r++) expect_same(c, p, all, order + r, 1, (int)dice_below(c, 2), NULL);
 }
 
-/* A in two parts, or weights packed from rows with gaps: the same bits. */
+/* A in two parts, or weights packed from rows with gaps, must give the same bits. */
 static void expect_parts(check *c, const problem *p, const float *all)
 {
     if (p->k < 2) return;
@@ -299,7 +301,7 @@ static void expect_parts(check *c, const problem *p, const float *all)
         expect_value(c, p, i / p->n, i % p->n, out[(size_t)p->c_index[i / p->n] * p->ldc + i % p->n]);
 }
 
-/* Weights rounded to bf16 beforehand and packed as fp32: the same bits. */
+/* Weights that are rounded to bf16 beforehand and packed as fp32 must give the same bits. */
 static void expect_as_rounded(check *c, const problem *p, const float *all)
 {
     float *w = buffer(c, p->n * p->k), *out = buffer_patterned(c, p->table * p->ldc);
@@ -314,7 +316,7 @@ static void expect_as_rounded(check *c, const problem *p, const float *all)
 
 /* --- corner cases ----------------------------------------------------------------------------------------- */
 
-/* A NaN or infinity in one row stays in that row. */
+/* A NaN or infinity in one row must stay in that row. */
 static void expect_contained(check *c, const problem *p, const float *all)
 {
     float *out = buffer_patterned(c, p->table * p->ldc);
@@ -331,7 +333,7 @@ static void expect_contained(check *c, const problem *p, const float *all)
     }
 }
 
-/* add == c: accumulating in place. */
+/* c may be the addend too: the product is then added in place. */
 static void expect_in_place(check *c, const problem *p)
 {
     float *out = buffer(c, p->rows * p->n), *add = buffer(c, p->rows * p->n);
@@ -348,7 +350,7 @@ static void expect_in_place(check *c, const problem *p)
     EXPECT(c, same_bits(out, separate, p->rows * p->n), "in place differs");
 }
 
-/* A product whose rows were already quantised, or rounded, by another with the same K. */
+/* A product may use rows that another product with the same K has already quantised or rounded. */
 static void expect_quantised_once(check *c, rill_dtype dtype)
 {
     const size_t rows = dice_from(c, 1, RILL_GEMM_QUANT_ROWS), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
@@ -363,7 +365,7 @@ static void expect_quantised_once(check *c, rill_dtype dtype)
     }
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&w[0], rows));
     for (int i = 0; i < 3; i++) {
-        const int which = i == 0 ? 1 : i - 1; /* the second alone, then the first followed by the second */
+        const int which = i == 0 ? 1 : i - 1; /* run the second product alone, then the first followed by the second */
         out[i] = buffer(c, rows * n[which]);
         c->k.gemm(&(rill_gemm){.w = &w[which],
                                .rows = rows,
@@ -380,7 +382,8 @@ static void expect_quantised_once(check *c, rill_dtype dtype)
     buffers_finish(c);
 }
 
-/* Every number of rows up to several chunks gives the bits of a row alone, whatever tiles and chunks the rows are cut into. */
+/* A row must have the same bits as the row alone, for every number of rows up to several chunks, whatever tiles and
+ * chunks the rows are cut into. */
 static void expect_bf16_batches(check *c, size_t K)
 {
     enum { ROWS = 600, N = 81 };
@@ -404,7 +407,8 @@ static void expect_bf16_batches(check *c, size_t K)
     buffers_finish(c);
 }
 
-/* The largest possible sums, with the sign that saturates 16 bits; and rows and columns without a unit. */
+/* The largest possible sums, with the sign that would saturate 16 bits. Also rows and columns of zeros, which have no
+ * unit. */
 static void expect_extremes(check *c)
 {
     enum { K = 1024, N = 20, ROWS = 4 };
