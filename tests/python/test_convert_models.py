@@ -43,7 +43,10 @@ class Nematus(Conversion):
     def test_each_kind_is_the_original(self) -> None:
         for name in ("rnn", "rnn-own", "rnn-simple", "rnn-simple-two"):
             with self.subTest(name=name):
-                out = self.made("nematus", self.write(tensors_of(DATA / name), name))
+                stored = tensors_of(DATA / name)
+                # Files differ in whether these vectors have a second dimension.
+                stored["decoder_U_att"], stored["decoder_c_tt"] = stored["decoder_U_att"].reshape(-1), stored["decoder_c_tt"].reshape(1, 1)
+                out = self.made("nematus", self.write(stored, name))
                 self.same(tensors_of(out), tensors_of(DATA / name))
                 configs = [{**read_json(folder, "config.json"), "max_length": 0} for folder in (out, DATA / name)]
                 self.assertEqual(*configs)
