@@ -18,7 +18,7 @@ static rill_status open_standard(cli_input *input)
         return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory: expected a file", input->name);
     input->is_regular = S_ISREG(info.st_mode);
     if (input->is_regular) {
-        off_t offset = lseek(input->fd, 0, SEEK_CUR); /* the descriptor may be past its beginning */
+        off_t offset = lseek(input->fd, 0, SEEK_CUR); /* standard input may have been read in part already */
         input->origin = offset > 0 ? (int64_t)offset : 0;
         input->size = (int64_t)info.st_size - input->origin;
     }
@@ -241,7 +241,7 @@ static int64_t part_end(int64_t bytes, int64_t part, int64_t n_parts)
     return bytes / n_parts * part + bytes % n_parts * part / n_parts;
 }
 
-/* Count the lines that end within the file's first `bytes` bytes. *is_line_end: whether the last byte ends a line. */
+/* Count the lines that end within the file's first `bytes` bytes. *is_line_end: whether the last of these bytes ends a line. */
 static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, int *is_line_end)
 {
     char *data = malloc(CHUNK);
@@ -313,7 +313,7 @@ static int skip_bytes(cli_input *input, int64_t bytes)
     return CLI_OK;
 }
 
-/* Skip to the first line that begins at byte `from` or later. The byte before shows whether a line ends there. */
+/* Skip to the first line that begins at byte `from` or later. The byte before `from` shows whether a line begins at `from`. */
 static int seek_line(cli_input_files *s, int64_t from)
 {
     const char *text;

@@ -16,7 +16,7 @@ static int is_optional(const cli_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
-/* The option's name and aliases as a rill_option, which the library's functions for names accept. */
+/* Return the option's name and aliases as a rill_option, the form that the library's functions for names take. */
 static rill_option names_of(const cli_option *option)
 {
     return (rill_option){.name = option->name, .aliases = option->aliases};
@@ -122,8 +122,8 @@ static int is_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* Whether an option's value is missing. Values may begin with a dash ("-1"), but not those of --n-best and --normalize: in Marian these
- * are switches. */
+/* Whether an option's value is missing. Values may begin with a dash ("-1"). Those of --n-best and --normalize may not, because in Marian
+ * these options are switches. */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
@@ -152,7 +152,7 @@ static int is_same_value(const cli_option *option, const char *a, const char *b)
     return rill_option_same_value(&row, a, b);
 }
 
-/* Convert `value` and store it in `member`, the member of the command's struct that belongs to the option. */
+/* Convert `value`, and store it in the member of the command's struct that belongs to the option. */
 static int store_value(void *member, const cli_option *option, const char *value)
 {
     char name[64];

@@ -9,7 +9,8 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-/* Resolve the path of a report. NULL: write in place; renaming would replace a device, break hard links or change the owner. */
+/* Resolve the path of a report. Returns NULL to write in place, because renaming would replace a device, break hard links or change the
+ * owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
@@ -205,7 +206,7 @@ void cli_output_discard(cli_output *output)
     cli_output_close(output);
 }
 
-/* Return the number of bytes of the line break at `pos`; 0: there is none. n_bytes: bytes that follow, at least 1. */
+/* Return the number of bytes of the line break at `pos`; 0: there is none. n_bytes: number of bytes from `pos` on, at least 1. */
 static size_t line_end_width(const char *pos, size_t n_bytes)
 {
     const unsigned char *c = (const unsigned char *)pos;

@@ -78,7 +78,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Set the form except its format, and request extra fields; the search config's setup then points into the form. */
+/* Set all members of the form but `format`, and request the extra fields. The search config's setup then points into the form. */
 int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 /* Prints with one write, so that lines of several processes on one terminal are not mixed. */
 void cli_message(const char *format, ...)
 {
-    char line[4608]; /* a context's longest message and the text around it */
+    char line[4608]; /* fits the longest message of a context and the text around it */
     char shown[4 * sizeof line];
     va_list arguments;
     va_start(arguments, format);
@@ -191,7 +191,8 @@ static void format_time(double seconds, char *out, size_t size)
         snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Estimate the fraction of work done, or -1: fraction of bytes read × fraction of read inputs done. */
+/* Estimate the fraction of the work done; -1: unknown. It is the fraction of bytes read, times the fraction of the inputs read that are
+ * done. */
 static double share_done(const cli_progress_position *p)
 {
     if (p->size <= 0 || p->read <= 0) return -1;

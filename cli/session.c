@@ -345,7 +345,7 @@ static int count_workers(cli_session *session, const rill_domain *domain)
             "device: a script's functions use one worker and the first device: with --workers N each worker loads "
             "the script");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
-    /* One worker with --threads, and with scripts, since a script may count or print. */
+    /* use one worker with --threads, and with scripts, since a script may count or print */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
     if (!domain || !rill_domain_has_runners(domain)) return 1;
     if (is_auto) device->value = find_device(session);

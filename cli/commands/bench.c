@@ -277,8 +277,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Timesteps divided by two lower bounds under the budget; 0 without a budget.
- *   *any: bound for all schedulers; *least_advanced: for schedulers that expand the shortest hypotheses first */
+/* Divide the timesteps by two lower bounds on their number, which follow from the budget; 0 without a budget.
+ *   *any: bound for all schedulers; *least_advanced: bound for schedulers that expand the shortest hypotheses first */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;

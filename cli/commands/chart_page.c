@@ -89,7 +89,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* Adjacent candidates of one input in the trace. item: number of the input; n: number of candidates. */
+/* Adjacent candidates of one input in the trace: the input's number `item`, and how many there are, `n`. */
 typedef struct tally {
     int64_t item, n;
 } tally;

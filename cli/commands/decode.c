@@ -131,10 +131,10 @@ static void show_progress(decode *d)
     rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
     get_stats(d, &stats);
-    /* A sentence may be counted before its line is: show at most the lines read, and never less than before. */
+    /* A sentence may be counted before its line is. So show at most the lines read, and never less than before. */
     if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
     if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
-    /* stats.inputs counts finished results, including results that wait for a slow input before them. */
+    /* stats.inputs also counts finished results that wait for the result of a slow input before them */
     const cli_input_files *s = &d->input_files;
     const cli_progress_position position = {d->n_shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
@@ -305,7 +305,7 @@ static int configure(decode *d)
     return CLI_OK;
 }
 
-/* Whether several workers are probably faster: a pipe, or a file of at least 64 KiB, without traces or memory limits. */
+/* Whether several workers are probably faster: the input is a pipe, or a file of at least 64 KiB, and no trace or memory limit is set. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };

@@ -217,7 +217,8 @@ typedef struct score {
     given_outputs given;
     cli_output output;
     cli_form form;
-    /* Arguments of all scorers for one request. NULL: the scorer keeps its own. The last one is the output for the scorer `given`. */
+    /* [n_scorers] arguments of each scorer for one request; NULL: the scorer keeps those of the run. The last scorer, `given`, gets the
+     * output to score. */
     const char **scorers;
     rill_text arguments;    /* arguments of the scorer `given`: the output to score, as text */
     rill_settings settings; /* settings of a request whose output has no end action */

@@ -18,7 +18,7 @@ typedef struct table {
     } column[COLUMNS_MAX]; /* a column per parameter; parameters beyond COLUMNS_MAX are not shown */
     int n;
     const cli_metric_kind *metric; /* measures the quality */
-    int has_quality;               /* 1: show the column of the quality */
+    int has_quality;               /* 1: show the quality in a column */
     int has_front;                 /* 1: mark the configurations of the Pareto front */
     int has_certified;             /* 1: show the percentage of certified outputs */
 } table;

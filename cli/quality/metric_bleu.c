@@ -222,7 +222,7 @@ static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t le
     const char *reference = cli_lines_get(own->references, i, &reference_length);
     int64_t n_output = tokenize(own, text ? text : "", length, 0);
     if (n_output < 0) return -1;
-    rill_text swap = own->output_text; /* the output's tokens lie in text_a: save it from the next call */
+    rill_text swap = own->output_text; /* save the output's tokens: the next call overwrites text_a */
     own->output_text = own->text_a;
     own->text_a = swap;
     int64_t n_reference = tokenize(own, reference, reference_length, (size_t)n_output);

@@ -78,8 +78,8 @@ void cli_points_remove_last(cli_points *points);
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the Pareto front: configurations that no other beats in quality or cost while equal in the other. Returns the number of marked
- * ones; equal ones all count. */
+/* Mark the Pareto front: configurations for which no other is better in quality or cost and at least equal in both. Equal configurations
+ * are all marked. Returns the number of marked ones. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
 /* List the front by ascending cost, without duplicates. Returns the number of entries.
  *   front: [marked] index of each; n_equal: [marked] later configurations equal to it */

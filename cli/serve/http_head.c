@@ -145,7 +145,8 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-/* Whether an Origin header, or a Host header (is_host), is listed. Proxies may pass on the host that clients use. "*" lists all. */
+/* Whether the options list `value`: the value of an Origin header, or, if is_host, of a Host header. A proxy may pass on the Host that
+ * clients use. "*" lists all. */
 static int is_listed(const char *value, int is_host, const serve_options *options)
 {
     for (int i = 0; i < options->n_origins; i++) {

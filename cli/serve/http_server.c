@@ -27,14 +27,14 @@ struct server {
     const char *token; /* the API key; NULL: none is required */
     models *models;    /* models for new requests */
     int n_busy;        /* number of exchanges whose request has arrived completely */
-    int listen_fd;     /* the listening socket once new connections are refused; -1 before */
+    int listen_fd;     /* the listening socket, after the library has stopped accepting connections; before that -1 */
 };
 
 typedef struct exchange {
     server *server;
     struct MHD_Connection *connection;
     const api_route *route;
-    /* its response may be known before the body has arrived; it is then sent after the body, which is discarded */
+    /* The response may be known before the body has arrived. It is then sent after the body, which is discarded. */
     api_request request;
     json_t *parsed;
     char *body; /* [body_length] bytes of the body that have arrived */

@@ -346,7 +346,7 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *re
     decoding *other = s->in_flight[--s->counts.in_flight];
     s->in_flight[d->flight_index] = other;
     other->flight_index = d->flight_index;
-    /* The last input takes the result itself: once an input is finished, another thread reads its result. */
+    /* The last input takes the result itself, the others copies: once an input is finished, another thread reads its result. */
     while (d->first_waiting) {
         json_t *own = d->first_waiting->next ? json_deep_copy(result) : result;
         if (own == result) result = NULL;

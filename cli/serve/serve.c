@@ -114,7 +114,7 @@ static void end_models(models *all, int now)
     for (int m = 0; m < all->n; m++) service_end(all->service[m], now);
 }
 
-/* Free a set of models; NULL is allowed. Services that no other set has are ended, as service_end() does it, and closed. */
+/* Free a set of models; NULL is allowed. Services that no other set has are closed, after service_end(service, now). */
 static void drop_models(models *all, int now)
 {
     for (int m = 0; all && m < MODELS_MAX; m++) {
@@ -218,7 +218,7 @@ static int has_failed(const serve *s)
     return 0;
 }
 
-/* Open models again whose run has failed. If that fails, it is tried again some seconds later. */
+/* Open the models again whose run has failed. If that fails, try again some seconds later. */
 static void reopen(serve *s)
 {
     enum { RETRY_SECONDS = 10 };
