@@ -1,7 +1,7 @@
 /* Numerical operations on plain buffers: GEMM, attention, top-k, and the row operations of rill/ops.h.
  *
- * rill_kernels is a table of function pointers, filled for the CPU at run time. No operation allocates, prints, keeps a pointer or touches
- * global state.
+ * rill_kernels is a table of function pointers, filled for the CPU at run time. No operation allocates, prints, keeps a pointer or uses
+ * global variables.
  *
  * Order of use:
  *   rill_kernels k;  rill_kernels_init(&k, RILL_ISA_ALL);          once, cheap; the table is plain data
@@ -9,8 +9,8 @@
  *   k.gemm(&(rill_gemm){...}, pool);  rill_run_rows(&k, RILL_OP_LSTM, &(rill_row_call){...}, pool);   per step
  * Write the structs with designated initialisers; unset members are zero and mean "none".
  *
- * THE INVARIANT: with one table, a row's result depends on that row's inputs alone, to the last bit: not on other rows, their number, the
- * row's position, or threads. Tables of different instruction sets may differ in the last bits.
+ * THE INVARIANT: with one table, a row's result depends on that row's inputs alone, to the last bit. Other rows, their number, the row's
+ * position and threads do not change it. Tables of different instruction sets may differ in the last bits.
  *
  * Dimensions, last one contiguous unless a leading dimension is given:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
@@ -67,11 +67,12 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that threads share evenly: `chunks` rounded down to a multiple of the threads, unless fewer. */
+/* Return a number of chunks that threads share evenly: `chunks` rounded down to a multiple of the threads. Fewer chunks than threads stay
+ * as they are. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
-/* Run fn(arg, i) for each i in [0, chunks), 0 <= chunks < 2^32; return when all are done. The caller's writes are visible to chunks, and
- * theirs to the caller. One caller at a time per pool. NULL: in order, on this thread. */
+/* Run fn(arg, i) for each i in [0, chunks), 0 <= chunks < 2^32, and return when all are done. Chunks see the caller's writes, and the
+ * caller sees the writes of chunks. One caller at a time per pool. pool NULL: in order, on this thread. */
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* ---- instruction sets ------------------------------------------------------------------------------------ */
@@ -85,7 +86,8 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* NEON; every AArch64 processor has it */
 #define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* int8 dot products; needs RILL_ISA_NEON too */
 #define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
-/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Reported only for AMD's processors: others gain nothing by it */
+/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Reported only for AMD's processors: on others the bf16 GEMM is no
+ * faster */
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
@@ -279,7 +281,7 @@ typedef struct rill_best {
     float *log_norm; /* [R] output: log_norm of each row; NULL: not wanted */
 } rill_best;
 
-/* ---- the table --------------------------------------------------------------------------------------------- */
+/* ---- the function table ------------------------------------------------------------------------------------ */
 
 /* One instruction set's function for a row operation. run() computes rows [begin, end) of `call`, a rill_row_call. */
 typedef struct rill_row_kernel {
@@ -318,8 +320,8 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`: int8, bf16 if GEMMs use
- * it, else fp32. */
+/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights: int8; bf16 if GEMMs of `isa` use it; else fp32. It uses the
+ * widest vectors of `isa`. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

@@ -87,7 +87,7 @@ static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset
     }
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------- */
+/* ---- all weight types ------------------------------------------------------------------------------------ */
 
 int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem)

@@ -14,7 +14,7 @@ static inline size_t cuda_product_width(size_t n)
     return (n + 7) / 8 * 8;
 }
 
-/* How an operation is launched, as decided when the network is finished; see fuse.c. */
+/* How an operation is launched. fuse.c decides this when the network is finished. */
 typedef struct cuda_fused_op {
     gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
     /* The next four members are used by products (GEMMs) only. */
@@ -31,7 +31,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
-    int is_fill;             /* 1: an encoder, whose runs update slots ahead of the graphs that decode (streams.c) */
+    int is_fill;             /* 1: an encoder, whose runs update slots ahead of decoding, in another stream */
 } cuda_fused_graph;
 
 /* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
@@ -115,7 +115,7 @@ typedef struct cuda_kv {
     rill_index_space space;
     /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
-    /* [rows] first row of keys and values (or path entry) for each row; number of them; in pinned memory */
+    /* [rows] for each row, its first row of keys and values (or its first path entry), and their number; in pinned memory */
     int32_t *first, *length;
     size_t max_length;
 } cuda_kv;
@@ -162,7 +162,7 @@ typedef struct cuda_run {
     /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
     size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
-    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see cuda_run.c */
+    size_t host_end, down_end, columns_end; /* ends of the first three parts of pinned memory, see cuda_run.c */
     size_t used;                            /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;            /* range of pinned memory to download */
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
@@ -309,7 +309,8 @@ int cuda_are_guards_wanted(void);
 /* The largest number of guards in a run's pinned memory and its copy on the device, and in its workspace. */
 size_t cuda_max_frame_guards(const cuda_run *r);
 size_t cuda_max_work_guards(const cuda_run *r);
-/* Enqueue the upload of all guards; then wait for the run and fail if one was written. Nothing without guards. */
+/* cuda_fill_guards(): enqueue the upload of all guards. cuda_check_guards(): wait for the run, and fail if a guard was overwritten. Without
+ * guards they do nothing. */
 rill_status cuda_fill_guards(cuda_run *r);
 rill_status cuda_check_guards(const cuda_run *r);
 
@@ -357,7 +358,8 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
 /* --- defined in selection.c ----------------------------------------------------------------------------------------- */
 
-/* Bytes of: legal sets to upload; results to download, without columns; an operation's device working memory. */
+/* cuda_legal_bytes(): bytes of the legal sets, which are uploaded. cuda_back_bytes(): bytes of the results to download, without columns.
+ * cuda_choices_work_bytes(): an operation's working memory on the device. */
 size_t cuda_legal_bytes(const cuda_run *r);
 size_t cuda_back_bytes(const cuda_run *r);
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op);

@@ -1,4 +1,4 @@
-/* trials.h: which algorithm multiplies a matrix. Plain C. product.cu implements the second section with cuBLASLt,
+/* trials.h: the choice of a matrix's GEMM algorithm. Plain C. product.cu implements the second section with cuBLASLt,
  * tests/cuda/gpu_host.cc with made-up algorithms. */
 #pragma once
 

@@ -11,7 +11,7 @@
 
 enum { DEV_NAME = 48 };               /* maximum bytes of a stored name, such as a table's, with its NUL */
 enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
-/* bytes of a guard, an area after an array in which nothing may write; see dev_run.guard */
+/* bytes of a guard, an area after an array to which nothing may write; see dev_run.guard */
 enum { DEV_GUARD = 4 * DEV_LINE };
 /* maximum number of micro-batches whose results arrive asynchronously; see rill_rows.group (domain.h) */
 enum { DEV_GROUPS = 2 };
@@ -45,8 +45,8 @@ typedef struct dev_backend {
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix(): weights [n, k] of matrix `idx`, row i at w + i * stride. finish(): constants and graphs; or NULL. Both record failures
-     * in the network. */
+    /* add_matrix() takes the weights [n, k] of matrix `idx`, row i at w + i * stride. finish() takes the constants and graphs, and may be
+     * NULL. Both record failures in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -298,7 +298,8 @@ static inline int32_t dev_first_action(const dev_op *op)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A range of rows. A slot has one. dev_ranges takes the first free range that is large enough, and joins adjacent ones. */
+/* A range of rows; each slot has one. dev_ranges_take() uses the first free range that is large enough. dev_ranges_give() joins adjacent
+ * free ranges. */
 typedef struct dev_range {
     int32_t first, count;
 } dev_range;
@@ -362,8 +363,8 @@ const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of a run's buffers, for max_rows rows of each index space. The host's memory has the arrays that the host computes, the
- * device's the tensors; both may be one. */
+/* Offsets in bytes of a run's buffers, for max_rows rows of each index space. The host's memory has the arrays that the host computes. The
+ * device's memory has the tensors. On the CPU both are the same memory. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
@@ -436,7 +437,7 @@ typedef struct dev_block {
     char *host;   /* memory of the block on the host, laid out as in dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
-    /* [spaces + 1] -> [rows of the space] the row's parent-space row; in a distinct space, its value */
+    /* [spaces + 1] arrays [rows of the space]: the parent space's row to which each row belongs; in a distinct space, each row's value */
     int32_t **parent_row;
     /* For each index space an array [rows of the parent space]: the row of this space made from the parent's row, or -1. For a ragged
      * space the array is [sequences + 1]: the first token of each sequence */

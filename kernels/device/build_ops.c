@@ -152,7 +152,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     const operand_info *o = operand_at(info, place);
     const void *member = (const char *)&b->op->as + o->offset;
     const size_t width = o->times * widths[o->width];
-    b->op->view[place].index = DEV_NO_INDEX; /* stays if the operation has no such operand */
+    b->op->view[place].index = DEV_NO_INDEX; /* the value that stays if the operation has no such operand */
     if (o->use & RILL_ONE_ROW) {
         const rill_constant constant = *(const rill_constant *)member;
         check_row(b, constant, width, o->name);

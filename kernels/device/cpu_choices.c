@@ -266,7 +266,8 @@ void cpu_best(cpu_block *b, const dev_op *op)
  *
  * l_e(v): log-probability of symbol v by model e of E; m(v): the largest of them;
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * Since m - log E <= x <= m, x is computed only where m is at least the B-th best m minus log E.
+ * m - log E <= x <= m, so a symbol is among the B best only if its m is at least the B-th best m minus log E. x is computed only for these
+ * symbols.
  *
  * Invariant: x depends on the row and symbol alone. A row with NaN, or only -infinity, in any model has no choices. */
 

@@ -65,8 +65,8 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* Return the largest entry of a column. With elem_length [elements], entries are elements: return their largest elem_length, and skip
- * invalid numbers. */
+/* Return the largest entry of a column. With elem_length [elements], each entry is the number of an element: return the largest elem_length
+ * among these elements, and skip invalid numbers. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;

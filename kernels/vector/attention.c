@@ -104,7 +104,7 @@ static void softmax(float *p, size_t n)
     }
 }
 
-/* ---- context --------------------------------------------------------------------------------------------- */
+/* ---- context vectors ------------------------------------------------------------------------------------- */
 
 /* Compute columns [j, j + nv*VL) of the context vectors; in the last vector, only the first n columns. */
 RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, const int nq, const int nv)
@@ -219,8 +219,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores in g->p; `more`: add them to the position bias there. Entries after the last key: -infinity. Returns each head's
- * maximum, in its four lanes. */
+/* Compute all scores in g->p. more: 1 adds them to the position bias that is there. Entries after the last key become -infinity. Returns
+ * each head's maximum, in its four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);

@@ -39,7 +39,7 @@ typedef struct candidates {
     int32_t id[PIECE + VL];
 } candidates;
 
-/* ---- a piece --------------------------------------------------------------------------------------------- */
+/* ---- reading a piece of a row ---------------------------------------------------------------------------- */
 
 RILL_INLINE vf minus_infinity(void)
 {
@@ -128,7 +128,7 @@ static void find_non_finite(scan *s, size_t n)
         s->non_finite = vm_or(s->non_finite, v_not_less(v_load(s->x + i), v_set1(INFINITY)));
 }
 
-/* ---- the normaliser -------------------------------------------------------------------------------------- */
+/* ---- the log-normaliser ---------------------------------------------------------------------------------- */
 
 /* Prefetch two vectors at symbol v, which is in the next piece. */
 RILL_INLINE void fetch_ahead(const row *r, size_t v)
@@ -193,7 +193,7 @@ static float scan_row(const row *r, scan *s)
     return vm_to_bits(s->non_finite) ? NAN : 0.0f;
 }
 
-/* ---- the bound ------------------------------------------------------------------------------------------- */
+/* ---- a lower bound of the B-th best ---------------------------------------------------------------------- */
 
 /* Return the b-th largest of count * VL values: the largest value that at least b values reach. */
 RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
@@ -264,7 +264,7 @@ static float kth_lower_bound(const row *r, scan *s, size_t b)
     return kth_largest_bisect(s->x, (r->symbols + VL - 1) / VL, b);
 }
 
-/* ---- candidates ------------------------------------------------------------------------------------------ */
+/* ---- collecting candidates ------------------------------------------------------------------------------- */
 
 /* Append candidates: of the VL symbols from v on, those whose logp reaches `low`. x: their logits with bias and addend. */
 RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm, vf low)
@@ -308,8 +308,8 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* Append the candidates of a piece, x[0..n). A short piece packs every vector: cheaper than mispredicted branches. Returns false if they
- * do not fit. */
+/* Append the candidates of a piece, x[0..n). In a short piece every vector is packed, which is cheaper than mispredicted branches. Returns
+ * false if the candidates do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -342,7 +342,7 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
     return c->count <= b + b / 4 + 4 * VL || prune_candidates(c, b, &low);
 }
 
-/* ---- ranking --------------------------------------------------------------------------------------------- */
+/* ---- ranking few candidates ------------------------------------------------------------------------------ */
 
 /* rank[i] = number of candidates before candidate i; ties by position. c->logp is readable up to a whole vector. Not inlined, so that
  * ranks stay in memory. */
@@ -382,7 +382,7 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
     return count;
 }
 
-/* ---- a row ----------------------------------------------------------------------------------------------- */
+/* ---- selecting the best symbols of a row ----------------------------------------------------------------- */
 
 /* The B best keys (rill_best_key; a lower key is better) of a row: all keys below `first`, and the `ties` best of the keys in
  * [first, first + (1 << shift)). */
