@@ -18,7 +18,7 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* wrong usage, or the run failed */
     CLI_SOME_FAILED = 2, /* the run finished, but some inputs have no output */
-    /* After Ctrl-C, kill or a closed terminal. main() then raises the signal again, so that shell loops end too (interrupt.c). */
+    /* After Ctrl-C, kill or a closed terminal. main() then raises the signal again, so that a shell ends its loop too (interrupt.c). */
     CLI_INTERRUPTED = 130,
     CLI_CLOSED = 141, /* the reader of our output is gone; shells show 141 for SIGPIPE */
 };
@@ -67,7 +67,7 @@ static inline void cli_unlock(pthread_mutex_t *const *mutex)
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-/* Escape control characters before a terminal shows them: "\x1b", "\u009b"; tab and newline stay. Standard error is always escaped,
+/* Control characters are escaped before a terminal shows them: "\x1b", "\u009b". Tab and newline stay. Standard error is always escaped,
  * results only on a terminal. */
 
 enum { CLI_TERMINAL_CHUNK = 256 };

@@ -72,8 +72,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Wait until the descriptor is readable or its pipe closed. Negative `seconds`: no limit. Returns 1; 0 on timeout; -1 on a signal or
- * error (errno). */
+/* Wait until the descriptor is readable or its pipe is closed. Negative `seconds`: no limit. Returns 1; 0 on timeout; -1 on a signal, or on
+ * an error with errno. */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},

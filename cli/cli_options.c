@@ -130,7 +130,8 @@ static int is_value_missing(const cli_option *option, const char *next)
     return !strncmp(next, "--", 2) || (is_marian && is_option(next));
 }
 
-/* Report an option without value, and for --n-best and --normalize, how Marian's differ. name: as the user wrote it. */
+/* Report an option without a value. For --n-best and --normalize, tell how Marian's options of these names differ. name: as the user wrote
+ * it. */
 static int fail_no_value(const cli_option *option, const char *name, int length)
 {
     const char *hint = !strcmp(option->name, "n-best")                ? " (in Marian it is a switch)"
@@ -213,7 +214,7 @@ static int parse_long(parser *p, int *arg_index)
     return take_option(p, option, value);
 }
 
-/* Parse short options such as -abc: switches, up to one that takes the rest of the word as its value. */
+/* Parse short options such as -abc: each is a switch, until one that takes the rest of the word as its value. */
 static int parse_letters(parser *p, int *arg_index)
 {
     const char *word = p->argv[*arg_index] + 1;

@@ -36,7 +36,7 @@ typedef struct cli_option {
     const char *initial; /* the default value; NULL or "": help shows none */
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
     const char *aliases;
-    /* hint what to use instead: the parser knows the name and refuses it; NULL: a normal option */
+    /* the parser knows the name, refuses it, and prints this hint what to use instead; NULL: a normal option */
     const char *refused;
     int is_repeatable; /* 1: the option may be repeated with different values; 0: a second value is refused */
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */

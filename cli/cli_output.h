@@ -16,7 +16,7 @@ typedef struct cli_output {
     int error; /* errno of the first failed write; 0: none failed */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
-    char *final_path, *partial_path; /* of a report: path, and path of its temporary file */
+    char *final_path, *partial_path; /* path of a report, and path of its temporary file */
     int is_begun;                    /* 1: some bytes were written; 0: no report is created */
     size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;

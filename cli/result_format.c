@@ -86,7 +86,8 @@ int cli_form_request(cli_form *form, const cli_session *session, rill_search_con
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
-/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree, or out of memory; write the plain line then. */
+/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree, or out of memory; the caller then writes the plain
+ * line. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)
 {
     rill_text_reset(&pretty->text);

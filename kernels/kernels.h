@@ -48,17 +48,17 @@ extern "C" {
  * A chunk's result may not depend on its thread or the number of threads. */
 typedef struct rill_pool rill_pool;
 
-/* The work of one chunk, called once per number in [0, chunks), concurrently. arg: rill_pool_run()'s. Must not call rill_pool_run on the
- * same pool. */
+/* The work of one chunk, called once per number in [0, chunks), concurrently. arg: the `arg` of rill_pool_run(). Must not call
+ * rill_pool_run() on the same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
 /* Return the bytes for a pool of `threads` threads, the caller included. 0 counts as 1. Any thread. */
 size_t rill_pool_size(unsigned threads);
 
 /* Create a pool of `threads` threads (the caller and threads - 1 workers) in `mem`.
- *   mem      rill_pool_size(threads) bytes, aligned to 64; the caller's, must outlive the pool
+ *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool
  *   threads  at least 1
- * Returns the pool, at address mem; with fewer threads if the system starts fewer. Any one thread may finish it. */
+ * Returns the pool, whose address is mem. It has fewer threads if the system starts fewer. Any one thread may finish it. */
 rill_pool *rill_pool_init(void *mem, unsigned threads);
 
 /* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
@@ -169,8 +169,8 @@ typedef struct rill_gemm {
     /* [R, N] output. May be `add`'s memory if neither has an index and ld is equal */
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
-    /* U8S8 and BF16: 1: scratch has all rows of A (at most RILL_GEMM_QUANT_ROWS), converted by an earlier call for the same type and K; 0:
-     * this call converts them */
+    /* U8S8 and BF16: 1: scratch has all rows of A (at most RILL_GEMM_QUANT_ROWS), which an earlier call has converted for the same type and
+     * K; 0: this call converts them */
     int reuse_quantised;
 } rill_gemm;
 
@@ -207,8 +207,8 @@ typedef struct rill_row_call {
     const rill_op *op;
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
-    /* EMBED only: packed fp32 weights (N = P, K = H) as the table; of `rows` only the index is read. Saves a copy of tied weights; slower,
-     * same bits. NULL: the table is `rows` */
+    /* EMBED only: packed fp32 weights (N = P, K = H) as the table; of `rows`, only the index is read. Tied weights then need no second
+     * copy; the lookup is slower and has the same bits. NULL: the table is `rows` */
     const rill_weights *packed;
 } rill_row_call;
 

@@ -28,7 +28,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
 
 /* The weights of outputs first to first + columns - 1, which are packed into one block. */
 typedef struct source {
-    const float *w; /* weights of output number `first`; those of the next output are `stride` floats further on */
+    const float *w; /* weights of output `first`; those of the next output begin `stride` floats further on */
     size_t stride, k, columns;
 } source;
 

@@ -229,8 +229,8 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 
 /* ---- splitting a call into chunks ------------------------------------------------------------------------ */
 
-/* A call shorter than SERIAL_NS runs on the calling thread: waking a worker costs more. No chunk is shorter than CHUNK_NS. Several chunks
- * per thread, so that others take over for a descheduled one. */
+/* A call shorter than SERIAL_NS runs on the calling thread, because waking a worker costs more. No chunk is shorter than CHUNK_NS. Each
+ * thread has several chunks, so that others can take over those of a descheduled thread. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

@@ -12,7 +12,7 @@ enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* method with its settings, as the user wrote it: "fixed:finish=top" */
-    rill_option_source *options; /* search options of the method: its name and the settings after it */
+    rill_option_source *options; /* search options of the method: the method's name and the settings after it */
     rill_search_config *search_config;
     cli_counts counts; /* counts of outputs, and their quality, in the untimed first run */
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */

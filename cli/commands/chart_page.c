@@ -1,6 +1,6 @@
 /* rill trace: convert a trace to a self-contained HTML file with charts.
  *
- * The trace is read twice: to count its events, then to copy at most TIMESTEPS timesteps and CANDIDATES candidates. */
+ * The trace is read twice: first to count its events, then to copy at most TIMESTEPS timesteps and CANDIDATES candidates. */
 #include "trace.h"
 
 #include <strings.h>

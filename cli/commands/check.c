@@ -11,7 +11,7 @@ typedef struct check {
     const char *domain;       /* name of the domain, from --domain or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
     int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
-    /* [kind] plugins to test, each with its arguments. Every kind is stored as an option source's list of scorers. */
+    /* [kind] plugins to test, each with its arguments. The plugins of every kind are stored as a list of scorers of an option source. */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
     cli_check_inputs file_inputs;      /* inputs of -i FILE */
@@ -203,7 +203,7 @@ static int run_chain_round(check *c, int round)
     return cli_check_round(&c->trial, round_seed(c, round));
 }
 
-/* Test one heuristic, scorer or scheduler. takes: the syntax of its arguments, for the message that they are missing. */
+/* Test one heuristic, scorer or scheduler. takes: the syntax of its arguments, for the message that the arguments are missing. */
 static void check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
 {
     char reason[CLI_CHECK_WHY];

@@ -143,7 +143,7 @@ static void show_progress(decode *d)
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    /* drawn here too, because write_result() is not called while results wait for a slow input before them */
+    /* draw here too, because write_result() is not called while results wait for a slow input before them */
     show_progress(d);
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
@@ -201,7 +201,7 @@ static rill_status write_result(void *user, const rill_result *result)
     if (result->warning[0]) print_about_line(d, "warning: ", result->id, result->warning);
     if (d->records.kind != CLI_RECORD_NONE) warn_suspect_key(d, result);
     cli_shortfalls_add(&d->shortfalls, result);
-    /* A failed run leaves inputs without results. Write empty lines for them, so that line numbers still match. */
+    /* A failed run leaves inputs without results. Write an empty line for each, so that line numbers still match. */
     const int by_line = d->form.format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
@@ -244,7 +244,7 @@ static int open_outputs(decode *d)
     return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
 }
 
-/* Choose the format from the resolved settings. Completion order needs ids. --n-best 1 is a list too. */
+/* Choose the format from the resolved settings. Results in order of completion need ids. `--n-best 1` asks for a list too. */
 static cli_output_format choose_format(const decode *d)
 {
     if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;

@@ -47,7 +47,7 @@ static cli_output_format form_of(const char *line, size_t length)
     return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-/* Whether `text` has " ||| " fields after the output. If reference i has bars too, bars are text. */
+/* Whether `text` has " ||| " fields after the output. If reference i contains " ||| " too, `text` has no fields. */
 static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 {
     static const char bar[] = " ||| ";

@@ -130,7 +130,7 @@ static void print_devices(const rill_workers *workers)
         cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(workers, i));
 }
 
-/* For a model that does not open: print its domain and the scalar values of its config.json. */
+/* Describe a model that cannot be opened: print its domain and the scalar values of its config.json. */
 static void print_config(const cli_session *session)
 {
     char path[4096];
@@ -155,7 +155,8 @@ static void print_config(const cli_session *session)
     }
 }
 
-/* Describe the opened model, or the reason why it cannot be opened. A model whose tokenizer is unusable is opened without it. */
+/* Describe the opened model, or print the reason why it cannot be opened. If only its tokenizer is unusable, the model is opened without
+ * it. */
 static int print_what_opens(cli_session *session)
 {
     const int code = cli_session_open(session);

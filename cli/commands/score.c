@@ -33,7 +33,7 @@ typedef struct given_outputs {
     char *line;
     size_t length, capacity;
     rill_status line_status;
-    given_pair *waiting; /* the output read last, while its input is not read yet */
+    given_pair *waiting; /* the output read last, if the input to which it belongs is not read yet */
     given_pair *pairs;   /* list of all pairs that are not freed yet */
 } given_outputs;
 
@@ -185,7 +185,7 @@ static rill_status read_columns(given_outputs *given, int may_block, given_pair 
 }
 
 /* Read the next pair; the input text is valid until the next call. Returns as a rill_read_fn.
- *   *pair: freed with free_pair(); NULL for a bad line, with the message in *text */
+ *   *pair: freed with free_pair(); NULL for a bad line, and *text is then the message */
 static rill_status read_given(given_outputs *given, int may_block, given_pair **pair, const char **text, size_t *length)
 {
     const char *line = NULL;

@@ -268,7 +268,7 @@ static int dominates(const cli_points *points, const cli_point *a, const cli_poi
     return qa >= qb && ea <= eb && (qa > qb || ea < eb);
 }
 
-/* Each configuration is compared with all others: there are at most thousands of configurations, and each one has cost a decode. */
+/* Each configuration is compared with all others. This takes little time: there are at most thousands, and each has cost a decode. */
 size_t cli_points_mark_front(cli_points *points, int oracle)
 {
     size_t n = 0;

@@ -210,8 +210,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* Keep the tags in order. Backwards: lower each offset to that of the next tag that was placed by its text. Forwards: raise each offset
-     * to that of the tag before. */
+    /* Keep the tags in order. Backwards: lower each offset to the offset of the next tag that was placed by its text. Forwards: raise each
+     * offset to the offset of the tag before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;

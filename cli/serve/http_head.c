@@ -20,7 +20,8 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
     return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
 }
 
-/* How often a request has each field that determines its end or its source. libmicrohttpd returns only the first. */
+/* How often a request has each header field that determines the request's end or source. libmicrohttpd returns only the first of several
+ * equal fields. */
 typedef struct fields {
     int length, encoding, host, origin;
     int bad_name, folded;

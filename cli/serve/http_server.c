@@ -119,7 +119,7 @@ static void client_gone(void *user)
     service_cancel(x->request.service, x->request.job);
 }
 
-/* Connect the exchange with its job. Suspends it until the job is done, except for streams. Returns 0 if not suspended. */
+/* Connect the exchange with its job. Except for streams, suspends the exchange until the job is done. Returns 0 if it is not suspended. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
@@ -257,7 +257,7 @@ static int refuse_large(exchange *x)
                       x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
-/* Check a body's type. A form may contain JSON, as curl sends it, but not from browsers: any page can send forms. */
+/* Check the type of a body. A form may contain JSON, as curl sends it. A browser's form may not, because any page can send forms. */
 static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);

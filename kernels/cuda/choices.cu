@@ -294,8 +294,8 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 
 /* --- writing the best choices ------------------------------------------------------------------------------------- */
 
-/* Whether the top M by log-probability may differ from the top M by x. They agree unless log-probabilities M and M + 1 tie, and some
- * neighbouring float rounds to the same value. Called by a whole warp. */
+/* Whether the top M by log-probability may differ from the top M by x. They can differ only if the log-probabilities M and M + 1 are equal,
+ * and some neighbouring float rounds to the same value. Called by a whole warp. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
@@ -465,7 +465,7 @@ typedef struct many_shared {
     uint64_t key[1]; /* [min(M, V)] selected keys, if shared memory suffices */
 } many_shared;
 
-/* Key of a symbol; 0: it cannot be selected. If `norm` is NaN, no symbol can. */
+/* Key of a symbol; 0: the symbol cannot be selected. If `norm` is NaN, no symbol can be selected. */
 __device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
                                            int32_t v)
 {

@@ -373,8 +373,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether the run's results may arrive asynchronously: its micro-batch has none pending, and the run returns only choices, no columns or
- * attention weights. */
+/* Whether the run's results may arrive asynchronously: its micro-batch has no pending results, and the run returns only choices, no columns
+ * or attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

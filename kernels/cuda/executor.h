@@ -106,7 +106,7 @@ typedef struct cuda_session {
     size_t key_capacity;
     int capture_failures;
     int guarded;         /* 1: runs have guards, known bytes after each array that show writes beyond it (guards.c) */
-    char *guard_pattern; /* pinned: a guard's bytes, then those of the run's guards as the device has them */
+    char *guard_pattern; /* pinned: the bytes of a guard, then the bytes that the device has in the run's guards */
     size_t guard_bytes;
 } cuda_session;
 
@@ -124,7 +124,7 @@ typedef struct cuda_kv {
  * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
-    int32_t *step_start, *live;    /* [steps] first row of each step; number of sequences that it processes */
+    int32_t *step_start, *live;    /* [steps] first row of each step; number of sequences that the step processes */
     int32_t *read_row, *write_row; /* [tokens] row of the gates to read; row of `out` to write */
     int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
@@ -135,10 +135,10 @@ typedef struct cuda_selection {
     int32_t *tag_entry; /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
     int32_t n_picks; /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
     int32_t *pick_count; /* [1] n_picks, as uploaded for the kernel */
-    /* [picks] row and symbol of each pick; its position in the host's arrays */
+    /* [picks] row and symbol of each pick; position of each pick in the host's arrays */
     int32_t *pick_row, *pick_symbol, *pick_index;
-    int32_t *count, *action; /* [rows] number of choices; [rows, M] their actions; downloaded */
-    /* [rows, M] log-probabilities of the choices; [picks] those of the picks; downloaded */
+    int32_t *count, *action; /* [rows] number of choices; [rows, M] actions of the choices; downloaded */
+    /* [rows, M] log-probabilities of the choices; [picks] log-probabilities of the picks; downloaded */
     float *logp, *pick_logp;
 } cuda_selection;
 
@@ -304,7 +304,7 @@ void cuda_graph_runs(const rill_session *session, rill_graph_runs *out); /* a me
 
 /* --- defined in guards.c -------------------------------------------------------------------------------------------- */
 
-/* Whether the environment asks for guards, RILL_CUDA_GUARDS. For tests: a run then waits for the device. */
+/* Whether RILL_CUDA_GUARDS in the environment asks for guards. For tests, because a run with guards waits for the device. */
 int cuda_are_guards_wanted(void);
 /* The largest number of guards in a run's pinned memory and its copy on the device, and in its workspace. */
 size_t cuda_max_frame_guards(const cuda_run *r);
@@ -320,7 +320,7 @@ rill_status cuda_check_guards(const cuda_run *r);
 int cuda_is_written(const dev_graph *graph, int32_t index);
 /* Compute the indices that depend only on the host's data, and the inputs from which the device computes all others. */
 void cuda_make_indices(cuda_run *r);
-/* Enqueue the computation of an index, unless done. Enqueue the operations that write its columns first. */
+/* Enqueue the computation of an index, unless it was enqueued before. The operations that write its columns must be enqueued first. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- defined in fuse.c -------------------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ static inline const cuda_fused_op *cuda_get_fused_op(const cuda_run *r, const de
     return r->fused->op + (op - r->graph->op);
 }
 
-/* Bytes per row that the fused operation moves, minus those of the unfused operation in fp32. Mostly negative. */
+/* Bytes per row that the fused operation moves, minus the bytes that the unfused operation moves in fp32. Mostly negative. */
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
 
 /* --- defined in ops.c --------------------------------------------------------------------------------------------- */

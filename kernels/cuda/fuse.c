@@ -63,7 +63,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
             if ((op->view[view].use & RILL_OUT) || op->kind == RILL_OP_MASK) {
                 rewritten = 1;
-                /* an operation that writes only some columns keeps the others, which may be read */
+                /* an operation that writes only some columns keeps the other columns, which may be read */
                 kept |= output_tensor(p, op) != value;
                 continue;
             }

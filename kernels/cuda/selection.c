@@ -1,5 +1,5 @@
-/* Choices: uploads requests, downloads top symbols and log-probabilities. Picks are actions whose log-probabilities are requested; the host
- * maps them to symbols. */
+/* Choices: uploads requests, downloads top symbols and log-probabilities. Picks are actions whose log-probabilities are requested. The host
+ * maps the actions to symbols. */
 #include "executor.h"
 
 #include <math.h>

@@ -120,7 +120,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
     return RILL_OK;
 }
 
-/* Grow the array of the slots' last updates; those of new slots are 0, no update. */
+/* Grow the array of the slots' last updates. New slots have 0, which means no update. */
 static rill_status grow_slot_fills(rill_session *s)
 {
     cuda_fills *a = &((cuda_session *)s->data)->fills;

@@ -112,7 +112,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
         dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
 }
 
-/* Check that an operand's symbols are those of this vocabulary subset; 0: of none. Only tensors are checked. */
+/* Check that an operand's symbols are those of this vocabulary subset; 0: of no subset. Only tensors are checked. */
 static void check_tensor_subset(const dev_builder *b, size_t place, rill_vocab_subset subset, const char *what)
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;

@@ -173,7 +173,7 @@ static rill_status read_rows(const rill_session *s, size_t idx, size_t first, si
     return RILL_OK;
 }
 
-/* Gather and pack the output-layer weights and biases of an input's vocabulary subset; the old ones are freed first. */
+/* Gather and pack the output-layer weights and biases of an input's vocabulary subset, after freeing the old ones. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];

@@ -134,7 +134,8 @@ static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
     }
 }
 
-/* Return the log-probability of symbol v, computed in the kernel's order: bit-identical to those of the top M. */
+/* Return the log-probability of symbol v. It is computed in the kernel's order, so it is bit-identical to the log-probabilities of the top
+ * M. */
 static float symbol_logp(const void *call, size_t r, size_t v)
 {
     const rill_best *best = call;

@@ -32,7 +32,8 @@ static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t siz
 
 /* --- sorting sequences by length ---------------------------------------------------------------------------------- */
 
-/* Return 1 if sequence a comes before b: longer first, then by number. A total order: every sorting method gives the same. */
+/* Return 1 if sequence a comes before b: longer sequences first, then smaller numbers. The order is total, so every sorting method gives
+ * the same result. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;

@@ -1,7 +1,7 @@
 /* Multi-head attention: scores of the keys, softmax, weighted sum of the values.
  *
  * Up to QUERIES adjacent rows with the same keys form a group that loads each key and value once. Invariant: a row's result does not depend
- * on its group: scores are VL partial sums added by one fixed tree, context elements one FMA chain. */
+ * on its group. A score is VL partial sums, added by one fixed tree; a context element is one FMA chain. */
 #include <assert.h>
 #include <string.h>
 
@@ -243,8 +243,8 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
-/* Replace scores by exponentials. Returns 1 / sum per head, in its four lanes; scaling the context at the end hides the division's
- * latency. */
+/* Replace scores by exponentials. Returns 1 / sum of each head, in the head's four lanes. The context is scaled at the end, which hides the
+ * latency of the division. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

@@ -121,7 +121,7 @@ static vf read_piece(const row *r, scan *s, size_t v, size_t n)
     return p.all;
 }
 
-/* Record the lanes of s->x with NaN or +infinity. Without a normaliser no sum shows them. */
+/* Record the lanes of s->x with NaN or +infinity. Without a log-normaliser, no sum shows them. */
 static void find_non_finite(scan *s, size_t n)
 {
     for (size_t i = 0; i < n; i += VL)
@@ -266,7 +266,7 @@ static float kth_lower_bound(const row *r, scan *s, size_t b)
 
 /* ---- collecting candidates ------------------------------------------------------------------------------- */
 
-/* Append candidates: of the VL symbols from v on, those whose logp reaches `low`. x: their logits with bias and addend. */
+/* Append candidates: those of the VL symbols from v on whose logp reaches `low`. x: the symbols' logits, with bias and addend. */
 RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm, vf low)
 {
     const vf logp = v_sub(x, v_set1(norm));
@@ -290,7 +290,7 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best, and raise *low. Returns false if too many remain, as with ties. */
+/* Remove candidates that are not among the b best, and raise *low. Returns false if too many remain, for example because of ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -427,7 +427,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
     }
 }
 
-/* Write the B best ids and logp: take all keys below the cut and the best keys at it, then sort. */
+/* Write the B best ids and logp: take all keys below the cut and the best keys at the cut, then sort. */
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;

@@ -70,7 +70,7 @@ RILL_INLINE vf v_sum_heads(const vf x[4][VL / 4])
     return v_add(v_even_lanes(ab, cd), v_odd_lanes(ab, cd));
 }
 
-/* Return the sum over each group of four lanes, broadcast within the group; the next function does the same for the maximum. */
+/* Return the sum over each group of four lanes, broadcast within the group. The next function does the same for the maximum. */
 RILL_INLINE vf v_sum_quads(vf x)
 {
     const vf y = v_add(x, v_upper_pairs(x, x)), z = v_lower_pairs(y, y);
@@ -141,7 +141,7 @@ RILL_INLINE vf v_add_exp(vf sum, vf x)
     return v_fma(v_fma(q, f, v_set1(1.0f)), v_low_bits_as_exponent(n), sum);
 }
 
-/* A quotient over / under whose division is deferred: the product of two quotients then costs one division instead of two. */
+/* A quotient over / under that is not divided yet. The product of two such quotients takes one division instead of two. */
 typedef struct v_ratio {
     vf over, under;
 } v_ratio;
