@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "domain_base.h"
+#include "metric.h"
 #include "rill/plugin.h"
 #include "rill/rill.h"
 
@@ -38,10 +39,6 @@ int cli_fail_memory(const char *what);
 
 /* Flush stdout. Returns CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
-
-/* Grow an array to at least `need` elements of `size` bytes. block: address of a pointer to malloc() memory. Returns 0 if out of memory;
- * then nothing has changed. */
-int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
 
 /* Return the seconds of a monotonic clock. */
 double cli_now(void);

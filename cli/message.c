@@ -59,18 +59,6 @@ int cli_flush_stdout(void)
     return cli_fail("cannot write standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
-int cli_grow(void *block, size_t *capacity, size_t need, size_t size)
-{
-    void *old, *more;
-    if (need <= *capacity) return 1;
-    memcpy(&old, block, sizeof old);
-    more = realloc(old, 2 * need * size);
-    if (!more) return 0;
-    memcpy(block, &more, sizeof more);
-    *capacity = 2 * need;
-    return 1;
-}
-
 double cli_now(void)
 {
     struct timespec now;
