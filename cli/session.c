@@ -293,18 +293,13 @@ static void free_values(cli_session *session)
     session->values = NULL;
 }
 
-/* Whether the model's directory belongs to another domain than the opened one. */
-static int is_other_domain(const cli_session *session)
-{
-    const char *theirs = session->folder.domain;
-    return session->domain && theirs[0] && strcmp(session->domain, theirs) != 0;
-}
-
 /* Collect the values of the domain's options from all sources. */
 static rill_status take_values(cli_session *session, const rill_domain *domain)
 {
     const rill_option_source *const sources[] = {session->command_line, session->run_file, session->folder.search};
-    const int n = session->row_options_only || is_other_domain(session) ? 2 : 3;
+    const char *folder_domain = session->folder.domain;
+    const int is_other_domain = session->domain && folder_domain[0] && strcmp(session->domain, folder_domain) != 0;
+    const int n = session->row_options_only || is_other_domain ? 2 : 3;
     free_values(session);
     rill_status status = rill_option_sources_domain_values(session->ctx, sources, n, &session->values,
                                                            &session->n_values);

@@ -277,13 +277,6 @@ static int make_search_config(decode *d)
     return CLI_OK;
 }
 
-/* Draw progress only on a terminal that shows neither results nor typed input. */
-static void start_progress(decode *d)
-{
-    int useful = isatty(STDERR_FILENO) && !d->output.is_terminal && !isatty(d->input_files.input.fd);
-    cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
-}
-
 /* Make the search config from the options, the run file and the model's defaults. */
 static int configure(decode *d)
 {
@@ -415,7 +408,9 @@ static int decode_all(decode *d)
                                          rill_workers_settings(d->session.worker_pool), d->input_files.first) != CLI_OK)
         return CLI_FAILED;
     cli_interrupt_catch();
-    start_progress(d);
+    /* draw progress only on a terminal that shows neither results nor typed input */
+    const int useful = isatty(STDERR_FILENO) && !d->output.is_terminal && !isatty(d->input_files.input.fd);
+    cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
     double start = cli_now();
     rill_workers *workers = d->session.worker_pool;
     cli_interrupt_set_workers(workers);

@@ -330,13 +330,6 @@ static json_t *read_form(exchange *x)
     return NULL;
 }
 
-static int refuse_form(exchange *x)
-{
-    return api_refuse(&x->request, 400, "bad-form", "expected %s in UTF-8",
-                      x->form == FORM_MULTIPART ? "the complete parts of multipart/form-data, each with a name,"
-                                                : "NAME=VALUE&NAME=VALUE");
-}
-
 static int parse_body(exchange *x)
 {
     api_request *r = &x->request;
@@ -348,7 +341,10 @@ static int parse_body(exchange *x)
         return api_refuse(r, 415, "bad-type", "expected a body of application/json, found a form");
     x->parsed = x->form ? read_form(x)
                         : json_loadb(body, x->body_length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    if (!x->parsed && x->form) return refuse_form(x);
+    if (!x->parsed && x->form)
+        return api_refuse(r, 400, "bad-form", "expected %s in UTF-8",
+                          x->form == FORM_MULTIPART ? "the complete parts of multipart/form-data, each with a name,"
+                                                    : "NAME=VALUE&NAME=VALUE");
     if (!x->parsed)
         return api_refuse(r, 400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
     return json_is_object(x->parsed) ? 1 : api_refuse(r, 400, "bad-json", "expected an object");

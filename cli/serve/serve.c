@@ -233,21 +233,16 @@ static void reopen(serve *s)
     cli_message("the failed model is open again");
 }
 
-/* Return the descriptor of standard input or standard error if it is a terminal; -1: neither is. */
-static int find_terminal(void)
-{
-    return isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
-}
-
 static void wait_for_end(serve *s)
 {
     struct pollfd wanted = {.fd = cli_interrupt_descriptor(), .events = POLLIN};
-    const int ignores_hup = cli_interrupt_reload_on_hup(), terminal = ignores_hup ? -1 : find_terminal();
+    const int terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
+    const int ignores_hup = cli_interrupt_reload_on_hup();
     while (!cli_interrupted()) {
         poll(&wanted, 1, 1000);
         if (cli_interrupt_take_hup()) {
             /* A SIGHUP that came because the terminal was closed ends the server, unless nohup was used. */
-            if (terminal >= 0 && !isatty(terminal)) return;
+            if (!ignores_hup && terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
         reopen(s);
