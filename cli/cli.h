@@ -50,6 +50,12 @@ int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t m
 /* Parse a number of bytes, such as "500M". K, M, G and T are powers of 1024. option: name without dashes. Returns as cli_parse_int64(). */
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
+/* For SCOPED(cli_context_close): destroy a context; NULL is allowed. */
+static inline void cli_context_close(rill_context *const *ctx)
+{
+    rill_context_destroy(*ctx);
+}
+
 /* Hold a pthread_mutex_t until the end of the enclosing block. */
 #define LOCK_SCOPE(mutex) SCOPED(cli_unlock) pthread_mutex_t *const held_mutex = cli_lock(mutex)
 static inline pthread_mutex_t *cli_lock(pthread_mutex_t *mutex)

@@ -359,25 +359,17 @@ static int sentence_length(rill_slice text)
     return (int)(length < text.length ? length + 1 : length);
 }
 
-static int print_short_help(const parser *p)
+static int print_help(const parser *p, int is_short)
 {
-    const char *usage = p->command->usage;
+    const cli_command *command = p->command;
     rill_slice about, end;
-    cli_help_find(p->command->name, &about, &end);
-    const size_t program = strcspn(usage, " ") + 1, command = strcspn(usage + program, " ");
-    cli_print("Usage: %s\n\n%.*s\n", usage, sentence_length(about), about.data);
-    print_groups(p, p->command->main_options);
-    cli_print("\n`%.*s --help` shows all options, and examples.\n", (int)(program + command), usage);
-    return cli_flush_stdout();
-}
-
-static int print_help(const parser *p)
-{
-    rill_slice about, end;
-    cli_help_find(p->command->name, &about, &end);
-    cli_print("Usage: %s\n\n%.*s\n", p->command->usage, (int)about.length, about.data);
-    print_groups(p, NULL);
-    if (end.length > 0) cli_print("\n%.*s", (int)end.length, end.data);
+    cli_help_find(command->name, &about, &end);
+    cli_print("Usage: %s\n\n%.*s\n", command->usage, is_short ? sentence_length(about) : (int)about.length, about.data);
+    print_groups(p, is_short ? command->main_options : NULL);
+    if (is_short)
+        cli_print("\n`rill %s --help` shows all options, and examples.\n", command->name);
+    else if (end.length > 0)
+        cli_print("\n%.*s", (int)end.length, end.data);
     return cli_flush_stdout();
 }
 
@@ -432,7 +424,7 @@ int cli_parse(const cli_command *command, void *self, const cli_option_rows *row
     const int code = parse_words(&p);
     free(p.taken);
     if (code != CLI_OK || !helped || !*helped) return code;
-    return *helped == HELP_SHORT && command->main_options ? print_short_help(&p) : print_help(&p);
+    return print_help(&p, *helped == HELP_SHORT && command->main_options);
 }
 
 /* --- options of the library -------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ typedef enum cli_member {
     CLI_INT,
     CLI_INT64,
     CLI_SIZE
-} cli_member; /* CLI_SIZE: the member is an int64_t, and the value a number of bytes */
+} cli_member; /* CLI_SIZE: the member is an int64_t or a size_t, and the value a number of bytes */
 
 /* A function that takes an option's value, which is "" for a switch. Returns an exit code. */
 struct cli_option;

@@ -67,6 +67,9 @@ typedef struct cli_form {
     int has_ids;         /* 1: write the ids of the actions instead of the text */
 } cli_form;
 
+/* Write the text or ids of an output, then its extra fields: with CLI_CELL as columns of a row, with CLI_LINE after " ||| ". */
+void cli_output_columns(cli_output *output, const cli_form *form, const rill_output *o, cli_output_form cell);
+
 /* Write an n-best line. text NULL: the output's text or ids. columns: further columns before the extra fields, each after " ||| ". */
 void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
                        const rill_output *o);

@@ -85,12 +85,10 @@ int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t m
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
     const rill_option row = {.name = option, .type = RILL_OPTION_BYTES, .min = (double)min, .max = (double)max};
-    rill_context *ctx;
+    SCOPED(cli_context_close) rill_context *ctx = NULL;
     if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("the options");
     rill_option_set_style(ctx, RILL_OPTION_DASHED);
-    const int code = cli_exit_code(ctx, rill_option_read(ctx, &row, text, out));
-    rill_context_destroy(ctx);
-    return code;
+    return cli_exit_code(ctx, rill_option_read(ctx, &row, text, out));
 }
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */

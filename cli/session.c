@@ -42,14 +42,6 @@ static int take_plugin(void *command, const cli_option *option, const char *valu
     return CLI_OK;
 }
 
-static int take_memory(void *command, const cli_option *option, const char *value)
-{
-    int64_t bytes = 0;
-    TRY(cli_parse_size(option->name, value, 1 << 20, INT64_C(1) << 40, &bytes));
-    ((cli_session *)command)->script.memory = (size_t)bytes;
-    return CLI_OK;
-}
-
 static int take_steps(void *command, const cli_option *option, const char *value)
 {
     int64_t steps = 0;
@@ -83,7 +75,8 @@ static int take_seconds(void *command, const cli_option *option, const char *val
     {"unsafe-scripts", 0, "",                                                                                                      \
      "let scripts use io, os and rill.ffi, and let run files load native plugins and write files; for trusted scripts",            \
      STORED(script.unsafe), .is_early = 1},                                                                                        \
-    {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", .take = take_memory, .is_early = 1},      \
+    {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", STORED(script.memory),                    \
+     .type = CLI_SIZE, .min = 1 << 20, .max = INT64_C(1) << 40, .is_early = 1},                                                    \
     {"script-steps", 0, "N", "maximum number of instructions of a script per call (default 200000000; 0: no limit)",               \
      .take = take_steps, .is_early = 1},                                                                                           \
     {"script-seconds", 0, "S",                                                                                                     \

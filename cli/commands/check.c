@@ -261,13 +261,6 @@ static void check_registered(check *c)
         check_unnamed(c, CLI_CHECK_SCHEDULER, p->name, "ARGS");
 }
 
-static int watch_scripts(check *c)
-{
-    for (int i = 0; i < c->session.n_scripts; i++)
-        if (rill_script_watch(c->session.scripts_loaded[i]) < 0) return cli_fail_context(c->session.ctx);
-    return CLI_OK;
-}
-
 /* Report masks that a Lua script made and never used: Lua's `and`, `or` and `not` do not combine masks. */
 static void report_unused_masks(check *c)
 {
@@ -319,7 +312,8 @@ static int prepare(check *c)
     }
     c->model = s->open;
     if (c->input_path) TRY(cli_check_inputs_read(&c->file_inputs, s->ctx, c->input_path));
-    return watch_scripts(c);
+    for (int i = 0; i < s->n_scripts; i++) TRY(cli_exit_code(s->ctx, rill_script_watch(s->scripts_loaded[i])));
+    return CLI_OK;
 }
 
 static int summarise_checks(const check *c)

@@ -244,13 +244,6 @@ static int open_outputs(decode *d)
     return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
 }
 
-/* Choose the format from the resolved settings. Results in order of completion need ids. `--n-best 1` asks for a list too. */
-static cli_output_format choose_format(const decode *d)
-{
-    if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;
-    return d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
-}
-
 static int make_search_config(decode *d)
 {
     const rill_option_source *defaults[] = {d->session.run_file, d->session.folder.search};
@@ -258,7 +251,11 @@ static int make_search_config(decode *d)
     if (rill_search_config_make(&d->search_config, d->session.ctx, d->session.command_line, defaults, 2) < 0)
         return cli_fail_context(d->session.ctx);
     cli_runfile_warn_ignored(&d->runfile, d->search_config, NULL);
-    d->form.format = choose_format(d);
+    /* Results in order of completion need ids. `--n-best 1` asks for a list too. */
+    const int is_list = cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1;
+    d->form.format = is_list                                 ? CLI_FORMAT_NBEST
+                     : d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED
+                                                             : CLI_FORMAT_PLAIN;
     d->wants_pretty = cli_session_option_is_on(&d->session, "pretty");
     TRY(cli_form_request(&d->form, &d->session, d->search_config));
     if (d->wants_pretty &&

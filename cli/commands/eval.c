@@ -98,14 +98,6 @@ static int take_numbered(eval *e, const char *line, size_t length)
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
 }
 
-/* Compare a plain line with its reference. Lines beyond the last reference are ignored here, and counted for a message. */
-static int take_plain(eval *e, const char *line, size_t length)
-{
-    const int64_t i = e->input.lines - 1;
-    /* an empty line is of a failed input, which counts as missing */
-    return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
-}
-
 /* Take a line of hypotheses; a line with a NUL byte counts as empty. The first non-empty line decides the format. */
 static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
@@ -116,8 +108,11 @@ static int take_line(void *user, const char *line, size_t length, int is_bad)
     switch (e->form) {
     case CLI_FORMAT_NBEST: return take_nbest(e, line, length);
     case CLI_FORMAT_NUMBERED: return take_numbered(e, line, length);
-    default: return take_plain(e, line, length);
+    default: break;
     }
+    /* An empty line is of a failed input, which counts as missing. Lines beyond the last reference are counted for a message. */
+    const int64_t i = e->input.lines - 1;
+    return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
 }
 
 static int read_hypotheses(eval *e)

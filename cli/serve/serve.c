@@ -152,21 +152,16 @@ static int open_models(models **out, const serve *s, models *old, int starts, in
 /* Read the API key from the first line of a file; the caller frees it. */
 static int read_token(const char *path, char **out)
 {
-    rill_context *ctx;
+    SCOPED(cli_context_close) rill_context *ctx = NULL;
     *out = NULL;
     if (!path) return CLI_OK;
     if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("the token");
-    rill_text text = {.ctx = ctx};
-    int code = rill_file_read(&text, path, 4096) < 0 ? cli_fail_context(ctx) : CLI_OK;
-    if (code == CLI_OK) {
-        text.data[strcspn(text.data, "\r\n")] = '\0';
-        code = text.data[0] ? CLI_OK : cli_fail("%s: expected the token in the first line", path);
-    }
-    if (code == CLI_OK) *out = strdup(text.data);
-    if (code == CLI_OK && !*out) code = cli_fail_memory("the token");
-    rill_text_clear(&text);
-    rill_context_destroy(ctx);
-    return code;
+    SCOPED(rill_text_clear) rill_text text = {.ctx = ctx};
+    TRY(cli_exit_code(ctx, rill_file_read(&text, path, 4096)));
+    text.data[strcspn(text.data, "\r\n")] = '\0';
+    if (!text.data[0]) return cli_fail("%s: expected the token in the first line", path);
+    *out = strdup(text.data);
+    return *out ? CLI_OK : cli_fail_memory("the token");
 }
 
 /* --- reloading models --------------------------------------------------------------------------------------------- */
@@ -287,10 +282,9 @@ static int main_of_serve(int argc, char **argv)
         s.options = s.current->service[0]->options;
         code = s.options.prints_openapi ? api_print_description(s.current->service[0]->session.ctx) : run(&s);
     }
-    while (s.draining) {
-        models *next = s.draining->next;
-        drop_models(s.draining, 1);
-        s.draining = next;
+    for (models *m = s.draining, *next; m; m = next) {
+        next = m->next;
+        drop_models(m, 1);
     }
     drop_models(s.current, 1);
     free(s.token);
