@@ -56,7 +56,8 @@ typedef enum cli_row_group {
 typedef struct cli_option_rows {
     cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
-    cli_take_fn take; /* function that receives the values of all these options */
+    /* function that receives the values of all these options; the option's name is the one that the user wrote, such as an alias */
+    cli_take_fn take;
     /* name of a setting that gets no row here, because the command has its own option for it; NULL: none */
     const char *hidden;
 } cli_option_rows;
