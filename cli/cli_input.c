@@ -293,30 +293,24 @@ static void finish_file(cli_input_files *s)
     cli_input_close(&s->input);
 }
 
-static int skip_bytes(cli_input *input, int64_t bytes)
-{
-    if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
-        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
-    input->skipped = bytes;
-    input->received = bytes;
-    input->is_past_bom |= bytes > 0;
-    return CLI_OK;
-}
-
 /* Skip to the first line that begins at byte `from` or later. The byte before `from` shows whether a line begins at `from`. */
 static int seek_line(cli_input_files *s, int64_t from)
 {
     const char *text;
     size_t length;
     int64_t lines;
-    TRY(skip_bytes(&s->input, from - 1));
-    rill_status status = cli_input_read(&s->input, 1, &text, &length);
+    cli_input *input = &s->input;
+    if (lseek(input->fd, (off_t)(input->origin + from - 1), SEEK_SET) < 0)
+        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
+    input->skipped = input->received = from - 1;
+    input->is_past_bom |= from > 1;
+    rill_status status = cli_input_read(input, 1, &text, &length);
     if (status < 0 && status != RILL_ERR_INPUT) return cli_fail_context(s->ctx);
-    const int64_t start = from - 1 + s->input.consumed;
+    const int64_t start = from - 1 + input->consumed;
     TRY(count_lines(s, start, &lines));
     s->first += lines;
     s->first_lines[s->file_index] = -lines;
-    s->input.lines = 0;
+    input->lines = 0;
     return CLI_OK;
 }
 

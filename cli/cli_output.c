@@ -263,11 +263,8 @@ static identity identify_new(const char *path)
     char directory[4096];
     const char *slash = strrchr(path, '/');
     identity id = {.new_name = slash ? slash + 1 : path};
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    if (length >= sizeof directory) return id;
-    memcpy(directory, path, length);
-    strcpy(directory + length, ".");
-    id.is_known = !stat(directory, &id.info);
+    const int length = snprintf(directory, sizeof directory, "%.*s.", (int)(id.new_name - path), path);
+    id.is_known = length < (int)sizeof directory && !stat(directory, &id.info);
     return id;
 }
 

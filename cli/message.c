@@ -104,20 +104,16 @@ static unsigned control_code(const char *pos, size_t bytes)
 
 size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK])
 {
-    static const char digits[] = "0123456789abcdef";
     size_t used = 0;
-    while (*text < end && used + 6 <= CLI_TERMINAL_CHUNK) {
+    while (*text < end && used + sizeof "\\u009b" <= CLI_TERMINAL_CHUNK) {
         const size_t bytes = rill_utf8_length(*text, (size_t)(end - *text)), taken = bytes > 0 ? bytes : 1;
         const unsigned code = control_code(*text, bytes);
         if (code == 0) {
             memcpy(out + used, *text, taken);
             used += taken;
         } else {
-            const size_t mark = bytes == 2 ? 4 : 2;
-            memcpy(out + used, bytes == 2 ? "\\u00" : "\\x", mark);
-            used += mark;
-            out[used++] = digits[code >> 4 & 15];
-            out[used++] = digits[code & 15];
+            used += (size_t)snprintf(out + used, CLI_TERMINAL_CHUNK - used, bytes == 2 ? "\\u%04x" : "\\x%02x",
+                                     code & 255);
         }
         *text += taken;
     }

@@ -316,14 +316,6 @@ static int prepare(check *c)
     return CLI_OK;
 }
 
-static int summarise_checks(const check *c)
-{
-    if (c->n_failed && c->n_skipped)
-        return cli_fail("%d of %d failed, %d not tested", c->n_failed, c->n_checked, c->n_skipped);
-    if (c->n_failed) return cli_fail("%d of %d failed", c->n_failed, c->n_checked);
-    return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
-}
-
 static int run(void *command)
 {
     check *c = command;
@@ -335,7 +327,10 @@ static int run(void *command)
     if (c->n_checked == 0)
         return cli_fail("nothing to check: set --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua");
     TRY(cli_flush_stdout());
-    return summarise_checks(c);
+    if (c->n_failed && c->n_skipped)
+        return cli_fail("%d of %d failed, %d not tested", c->n_failed, c->n_checked, c->n_skipped);
+    if (c->n_failed) return cli_fail("%d of %d failed", c->n_failed, c->n_checked);
+    return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

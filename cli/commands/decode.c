@@ -236,14 +236,6 @@ static int check_files(const decode *d)
     return CLI_OK;
 }
 
-static int open_outputs(decode *d)
-{
-    rill_context *ctx = d->session.ctx;
-    if (d->stats_path) TRY(cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT));
-    if (d->trace_path) TRY(cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees));
-    return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
-}
-
 static int make_search_config(decode *d)
 {
     const rill_option_source *defaults[] = {d->session.run_file, d->session.folder.search};
@@ -317,43 +309,31 @@ static const char *unsplittable_option(const decode *d)
 
 static int prepare(decode *d)
 {
+    rill_context *ctx = d->session.ctx;
     if (!cli_session_domain(&d->session)) return CLI_FAILED;
     TRY(make_search_config(d));
-    TRY(cli_input_files_open(&d->input_files, d->session.ctx, d->inputs, d->n_inputs, &d->shard));
+    TRY(cli_input_files_open(&d->input_files, ctx, d->inputs, d->n_inputs, &d->shard));
     d->search_config->setup->first_input = d->input_files.first;
     if (d->constraints_path)
-        TRY(cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->input_files.first,
-                                 d->search_config));
+        TRY(cli_constraints_open(&d->constraints, ctx, d->constraints_path, d->input_files.first, d->search_config));
     TRY(check_files(d));
     d->session.is_large_input = is_large_input(d);
     TRY(cli_session_open(&d->session));
-    TRY(cli_split_start(&d->split, d->session.ctx, d->session.model, d->search_config->resolved,
+    TRY(cli_split_start(&d->split, ctx, d->session.model, d->search_config->resolved,
                         cli_session_option(&d->session, "split"), unsplittable_option(d)));
     d->records.model = d->session.model;
     d->split.first = d->input_files.first;
     if (cli_workers_begin(&d->session, d->search_config, d->search_config->setup) < 0) {
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);
-        return cli_fail_context(d->session.ctx);
+        return cli_fail_context(ctx);
     }
-    if (d->wants_profile) TRY(cli_exit_code(d->session.ctx, cli_profile_begin(d->session.ctx, d->session.worker_pool)));
-    return open_outputs(d);
+    if (d->wants_profile) TRY(cli_exit_code(ctx, cli_profile_begin(ctx, d->session.worker_pool)));
+    if (d->stats_path) TRY(cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT));
+    if (d->trace_path) TRY(cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees));
+    return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
-
-static void fill_report(const decode *d, cli_report *report)
-{
-    *report = (cli_report){
-        .settings = rill_workers_settings(d->session.worker_pool),
-        .search_config = d->search_config,
-        .session = &d->session,
-        .read_seconds = d->input_files.seconds + d->input_files.input.seconds,
-        .write_seconds = d->write_seconds,
-        .wall_seconds = d->wall_seconds,
-        .shortfalls = &d->shortfalls,
-    };
-    get_stats(d, &report->stats);
-}
 
 static int worse_code(int a, int b)
 {
@@ -371,8 +351,16 @@ static int print_profile(decode *d, cli_report *report)
 /* Write all statistics even after a failure, when they matter most. */
 static int finish(decode *d, int code)
 {
-    cli_report report;
-    fill_report(d, &report);
+    cli_report report = {
+        .settings = rill_workers_settings(d->session.worker_pool),
+        .search_config = d->search_config,
+        .session = &d->session,
+        .read_seconds = d->input_files.seconds + d->input_files.input.seconds,
+        .write_seconds = d->write_seconds,
+        .wall_seconds = d->wall_seconds,
+        .shortfalls = &d->shortfalls,
+    };
+    get_stats(d, &report.stats);
     code = worse_code(code, cli_output_close(&d->output));
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
         if (!d->quiet) cli_report_print(&report, d->session.verbose);
