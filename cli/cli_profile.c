@@ -34,8 +34,7 @@ rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers)
 {
     for (int32_t w = 0; w < rill_workers_count(workers); w++) {
         rill_engine *engine = rill_workers_engine(workers, w);
-        if (engine == NULL) continue;
-        TRY(pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1)));
+        if (engine != NULL) TRY(pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1)));
     }
     return RILL_OK;
 }

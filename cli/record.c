@@ -283,22 +283,18 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
 
 /* --- writing rows of TSV ------------------------------------------------------------------------------------------ */
 
-static void put_row(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result,
-                    const rill_output *o)
-{
-    if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
-    cli_output_write(out, record->line, record->length);
-    cli_output_write(out, "\t", 1);
-    if (o) cli_output_columns(out, form, o, CLI_CELL);
-    if (o && form->format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
-    cli_output_write(out, "\n", 1);
-}
-
 static void put_rows(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result)
 {
     const int32_t n = form->format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
-    for (int32_t i = 0; i < n; i++)
-        put_row(out, form, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
+    for (int32_t i = 0; i < n; i++) {
+        const rill_output *o = i < result->n_outputs ? rill_result_output(result, i) : NULL;
+        if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
+        cli_output_write(out, record->line, record->length);
+        cli_output_write(out, "\t", 1);
+        if (o) cli_output_columns(out, form, o, CLI_CELL);
+        if (o && form->format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
+        cli_output_write(out, "\n", 1);
+    }
 }
 
 /* --- writing JSON objects ----------------------------------------------------------------------------------------- */

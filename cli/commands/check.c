@@ -125,8 +125,7 @@ static int choose_inputs(check *c)
 static int n_rounds(const check *c, int on_model)
 {
     enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
-    if (c->rounds > 0) return c->rounds;
-    return on_model ? ON_MODEL : ON_PROBLEMS;
+    return c->rounds > 0 ? c->rounds : on_model ? ON_MODEL : ON_PROBLEMS;
 }
 
 static uint64_t round_seed(const check *c, int round)
