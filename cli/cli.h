@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "domain_base.h"
+#include "metric.h"
 #include "rill/plugin.h"
 #include "rill/rill.h"
 
@@ -18,7 +19,7 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* wrong usage, or the run failed */
     CLI_SOME_FAILED = 2, /* the run finished, but some inputs have no output */
-    /* After Ctrl-C, kill or a closed terminal. main() then raises the signal again, so that shell loops end too (interrupt.c). */
+    /* After Ctrl-C, kill or a closed terminal. main() then raises the signal again, so that a shell ends its loop too (interrupt.c). */
     CLI_INTERRUPTED = 130,
     CLI_CLOSED = 141, /* the reader of our output is gone; shells show 141 for SIGPIPE */
 };
@@ -36,24 +37,26 @@ int cli_exit_code(const rill_context *ctx, rill_status status);
 /* Report a failed allocation of the command. Returns CLI_FAILED. */
 int cli_fail_memory(const char *what);
 
-/* Flush stdout. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
+/* Flush stdout. Returns CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
-
-/* Grow an array to at least `need` elements of `size` bytes. block: address of a pointer to malloc() memory. Returns 0 if out of memory,
- * with nothing changed. */
-int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
 
 /* Return the seconds of a monotonic clock. */
 double cli_now(void);
 
-/* Read a decimal whole number between `min` and `max`: digits, after a minus sign if negative. Returns 0 if `text` is none. */
+/* Read a decimal whole number between `min` and `max`: digits, after a minus sign if negative. Returns 0 if `text` is not such a number. */
 int cli_read_int64(const char *text, int64_t min, int64_t max, int64_t *out);
-/* As cli_read_int64(). `option` is its name for the message. CLI_OK or CLI_FAILED after a message. */
+/* As cli_read_int64(), with a message on error. option: its name for the message. Returns CLI_OK or CLI_FAILED. */
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
-/* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". `option`: without dashes. Returns as cli_parse_int64(). */
+/* Parse a number of bytes, such as "500M". K, M, G and T are powers of 1024. option: name without dashes. Returns as cli_parse_int64(). */
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
-/* Hold a pthread_mutex_t up to the end of the enclosing block. */
+/* For SCOPED(cli_context_close): destroy a context; NULL is allowed. */
+static inline void cli_context_close(rill_context *const *ctx)
+{
+    rill_context_destroy(*ctx);
+}
+
+/* Hold a pthread_mutex_t until the end of the enclosing block. */
 #define LOCK_SCOPE(mutex) SCOPED(cli_unlock) pthread_mutex_t *const held_mutex = cli_lock(mutex)
 static inline pthread_mutex_t *cli_lock(pthread_mutex_t *mutex)
 {
@@ -67,7 +70,7 @@ static inline void cli_unlock(pthread_mutex_t *const *mutex)
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-/* Escape control characters before a terminal shows them: "\x1b", "\u009b"; tab and newline stay. Standard error is always escaped,
+/* Control characters are escaped before a terminal shows them: "\x1b", "\u009b". Tab and newline stay. Standard error is always escaped,
  * results only on a terminal. */
 
 enum { CLI_TERMINAL_CHUNK = 256 };
@@ -147,7 +150,7 @@ int cli_files_check(const cli_file *files);
 struct rill_workers;
 
 void cli_interrupt_catch(void);
-/* Register (is: 1) or unregister (0) a file to delete if a signal ends the process. The path must outlive the registration. */
+/* Register a file to delete if a signal ends the process (is: 1), or unregister it (is: 0). The path must outlive the registration. */
 void cli_interrupt_set_unfinished(const char *path, int is);
 /* Note whether an incomplete line is on the terminal (1 or 0); a fatal signal then prints a line end. */
 void cli_interrupt_set_line_drawn(int is);

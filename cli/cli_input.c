@@ -18,7 +18,7 @@ static rill_status open_standard(cli_input *input)
         return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory: expected a file", input->name);
     input->is_regular = S_ISREG(info.st_mode);
     if (input->is_regular) {
-        off_t offset = lseek(input->fd, 0, SEEK_CUR); /* the descriptor may be past its beginning */
+        off_t offset = lseek(input->fd, 0, SEEK_CUR); /* standard input may have been read in part already */
         input->origin = offset > 0 ? (int64_t)offset : 0;
         input->size = (int64_t)info.st_size - input->origin;
     }
@@ -72,8 +72,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Wait until the descriptor is readable or its pipe closed. Negative `seconds`: no limit. Returns 1; 0 on timeout; -1 on a signal or
- * error (errno). */
+/* Wait until the descriptor is readable or its pipe is closed. Negative `seconds`: no limit. Returns 1; 0 on timeout; -1 on a signal, or on
+ * an error with errno. */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},
@@ -241,37 +241,27 @@ static int64_t part_end(int64_t bytes, int64_t part, int64_t n_parts)
     return bytes / n_parts * part + bytes % n_parts * part / n_parts;
 }
 
-/* Count the lines that end within the file's first `bytes` bytes. *is_line_end: whether the last byte ends a line. */
-static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, int *is_line_end)
+/* Count the lines that begin within the file's first `bytes` bytes. */
+static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines)
 {
-    char *data = malloc(CHUNK);
+    char data[CHUNK], last = '\n';
     *lines = 0;
-    *is_line_end = 1;
-    if (!data) return cli_fail_memory("lines of the input");
     for (int64_t done = 0; done < bytes;) {
         const size_t wanted = bytes - done < CHUNK ? (size_t)(bytes - done) : CHUNK;
         const ssize_t got = pread(s->input.fd, data, wanted, (off_t)(s->input.origin + done));
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) {
-            cli_message("cannot read %s: %s", s->input.name,
-                        got < 0 ? strerror(errno) : "it became shorter while it was read");
-            free(data);
-            return CLI_FAILED;
-        }
+        if (got <= 0)
+            return cli_fail("cannot read %s: %s", s->input.name,
+                            got < 0 ? strerror(errno) : "it became shorter while it was read");
         for (char *p = data, *end = data + got; (p = memchr(p, '\n', (size_t)(end - p))); p++) (*lines)++;
-        *is_line_end = data[got - 1] == '\n';
+        last = data[got - 1];
         done += got;
     }
-    free(data);
+    *lines += last != '\n';
     return CLI_OK;
 }
 
 /* --- opening input files ------------------------------------------------------------------------------------------ */
-
-static const char *file_path(const cli_input_files *s, int i)
-{
-    return s->n > 0 ? s->path[i] : NULL;
-}
 
 /* Check that all files can be opened, and add up their sizes. Pipes are opened later: opening waits for a writer. */
 static int check_and_measure(cli_input_files *s)
@@ -292,7 +282,7 @@ static int check_and_measure(cli_input_files *s)
 static rill_status open_file(cli_input_files *s)
 {
     s->first_lines[s->file_index] = s->lines;
-    return cli_input_begin(&s->input, s->ctx, file_path(s, s->file_index), RILL_FILE_STREAM);
+    return cli_input_begin(&s->input, s->ctx, s->n > 0 ? s->path[s->file_index] : NULL, RILL_FILE_STREAM);
 }
 
 static void finish_file(cli_input_files *s)
@@ -303,31 +293,24 @@ static void finish_file(cli_input_files *s)
     cli_input_close(&s->input);
 }
 
-static int skip_bytes(cli_input *input, int64_t bytes)
-{
-    if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
-        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
-    input->skipped = bytes;
-    input->received = bytes;
-    input->is_past_bom |= bytes > 0;
-    return CLI_OK;
-}
-
-/* Skip to the first line that begins at byte `from` or later. The byte before shows whether a line ends there. */
+/* Skip to the first line that begins at byte `from` or later. The byte before `from` shows whether a line begins at `from`. */
 static int seek_line(cli_input_files *s, int64_t from)
 {
     const char *text;
     size_t length;
     int64_t lines;
-    int is_line_end;
-    TRY(skip_bytes(&s->input, from - 1));
-    rill_status status = cli_input_read(&s->input, 1, &text, &length);
+    cli_input *input = &s->input;
+    if (lseek(input->fd, (off_t)(input->origin + from - 1), SEEK_SET) < 0)
+        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
+    input->skipped = input->received = from - 1;
+    input->is_past_bom |= from > 1;
+    rill_status status = cli_input_read(input, 1, &text, &length);
     if (status < 0 && status != RILL_ERR_INPUT) return cli_fail_context(s->ctx);
-    const int64_t start = from - 1 + s->input.consumed;
-    TRY(count_lines(s, start, &lines, &is_line_end));
-    s->first += lines + !is_line_end;
-    s->first_lines[s->file_index] = -(lines + !is_line_end);
-    s->input.lines = 0;
+    const int64_t start = from - 1 + input->consumed;
+    TRY(count_lines(s, start, &lines));
+    s->first += lines;
+    s->first_lines[s->file_index] = -lines;
+    input->lines = 0;
     return CLI_OK;
 }
 
@@ -336,9 +319,8 @@ static int seek_part(cli_input_files *s)
 {
     while (s->file_index + 1 < s->n && s->begin_byte >= s->file_offset + s->input.size) {
         int64_t lines;
-        int is_line_end;
-        TRY(count_lines(s, s->input.size, &lines, &is_line_end));
-        s->first += lines + !is_line_end;
+        TRY(count_lines(s, s->input.size, &lines));
+        s->first += lines;
         finish_file(s);
         s->file_index++;
         TRY(cli_exit_code(s->ctx, open_file(s)));

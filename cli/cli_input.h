@@ -15,7 +15,7 @@ typedef struct cli_input {
     int64_t size;     /* bytes of a regular file, else -1 */
     int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the lines returned so far */
-    /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
+    /* regular file: offset in bytes at which reading began; above 0 if standard input had been read in part */
     int64_t origin;
     int64_t skipped; /* bytes that were skipped after `origin` */
     int64_t lines;   /* number of lines returned so far */
@@ -50,7 +50,7 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
 
 /* --- input files and shards -------------------------------------------------------------------------------------------- */
 
-/* Input of a run: the lines of files in order, or shard I of N: lines that begin in the I-th of N equal byte ranges.
+/* Input of a run: the lines of files in order, or shard I of N. The shard has the lines that begin in the I-th of N equal byte ranges.
  * Line numbers and ids count from the start of the whole input. Shards need regular files. */
 
 typedef struct cli_shard {

@@ -16,7 +16,7 @@ static int is_optional(const cli_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
-/* The option's name and aliases as a rill_option, which the library's functions for names accept. */
+/* Return the option's name and aliases as a rill_option, the form that the library's functions for names take. */
 static rill_option names_of(const cli_option *option)
 {
     return (rill_option){.name = option->name, .aliases = option->aliases};
@@ -48,10 +48,10 @@ static const cli_option *group_options(const cli_group *group, const cli_option_
     return options ? options : none;
 }
 
-/* An option that was parsed, with its value. */
 typedef struct taken_option {
     const cli_option *option;
     const char *value;
+    char name[RILL_OPTION_MAX]; /* the name under which the option was given, without dashes; may be an alias */
 } taken_option;
 
 typedef struct parser {
@@ -65,13 +65,12 @@ typedef struct parser {
     int n_taken;
 } parser;
 
-static const cli_option *find(const parser *p, const char *name, size_t length, char letter)
+/* Return the option with this name or alias, or NULL. is_letter: `word` is a letter, as after one dash. */
+static const cli_option *find(const parser *p, const char *word, int is_letter)
 {
-    char word[64];
-    snprintf(word, sizeof word, "%.*s", letter ? 1 : (int)length, letter ? &letter : name);
     for (const cli_group *g = p->command->groups; g->title; g++)
         for (const cli_option *o = group_options(g, p->rows); o->name; o++)
-            if ((letter && o->letter == letter) || is_called(o, word)) return o;
+            if ((is_letter && o->letter == word[0]) || is_called(o, word)) return o;
     return NULL;
 }
 
@@ -100,11 +99,9 @@ static const char *foreign_option(const char *word)
     return why ? why : rill_refused_option("opening", word);
 }
 
-static int refuse_unknown_option(const parser *p, const char *name, size_t length)
+static int refuse_unknown_option(const parser *p, const char *word)
 {
-    char word[64];
     rill_option_near near = {.name = ""};
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
     if (foreign_option(word)) return cli_fail("unknown option --%s: %s", word, foreign_option(word));
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = p->command->groups; g->title; g++)
@@ -122,21 +119,22 @@ static int is_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* Whether an option's value is missing. Values may begin with a dash ("-1"), but not those of --n-best and --normalize: in Marian these
- * are switches. */
+/* Whether an option's value is missing. Values may begin with a dash ("-1"). Those of --n-best and --normalize may not, because in Marian
+ * these options are switches. */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
     return !strncmp(next, "--", 2) || (is_marian && is_option(next));
 }
 
-/* Report an option without value, and for --n-best and --normalize, how Marian's differ. name: as the user wrote it. */
-static int fail_no_value(const cli_option *option, const char *name, int length)
+/* Report an option without a value. For --n-best and --normalize, tell how Marian's options of these names differ. name: as the user wrote
+ * it. */
+static int fail_no_value(const cli_option *option, const char *name)
 {
-    const char *hint = !strcmp(option->name, "n-best")                ? " (in Marian it is a switch)"
-                       : length == 9 && !memcmp(name, "normalize", 9) ? " (in Marian alone it means 1)"
-                                                                      : "";
-    return cli_fail("option --%.*s needs a value: --%.*s %s%s", length, name, length, name, option->argument, hint);
+    const char *hint = !strcmp(option->name, "n-best") ? " (in Marian it is a switch)"
+                       : !strcmp(name, "normalize")    ? " (in Marian alone it means 1)"
+                                                       : "";
+    return cli_fail("option --%s needs a value: --%s %s%s", name, name, option->argument, hint);
 }
 
 /* Whether both texts stand for the same value of the option, as "2" and "02" do. */
@@ -152,7 +150,7 @@ static int is_same_value(const cli_option *option, const char *a, const char *b)
     return rill_option_same_value(&row, a, b);
 }
 
-/* Convert `value` and store it in `member`, the member of the command's struct that belongs to the option. */
+/* Convert `value`, and store it in the member of the command's struct that belongs to the option. */
 static int store_value(void *member, const cli_option *option, const char *value)
 {
     char name[64];
@@ -173,60 +171,80 @@ static int store_value(void *member, const cli_option *option, const char *value
     return CLI_OK;
 }
 
-/* Handle an option. A second, different value is an error unless the option is repeatable: one of the values would be lost. */
-static int take_option(parser *p, const cli_option *option, const char *value)
+/* Report an option with a second, different value. name: as the user wrote it with the second value. */
+static int fail_given_twice(const taken_option *first, const char *name, const char *value)
+{
+    char first_name[RILL_OPTION_MAX], second_name[RILL_OPTION_MAX];
+    rill_option_spell(RILL_OPTION_DASHED, first->name, first_name);
+    rill_option_spell(RILL_OPTION_DASHED, name, second_name);
+    if (!strcmp(first_name, second_name))
+        return cli_fail("%s is given twice, \"%s\" and \"%s\"", second_name, first->value, value);
+    return cli_fail("%s \"%s\" and %s \"%s\" are one option, given twice", first_name, first->value, second_name,
+                    value);
+}
+
+/* Handle an option. A second, different value is an error unless the option is repeatable: one of the values would be lost.
+ *   name: as the user wrote it, without dashes */
+static int take_option(parser *p, const cli_option *option, const char *name, const char *value)
 {
     int i = 0;
     while (i < p->n_taken && p->taken[i].option != option) i++;
     if (i < p->n_taken && !option->is_repeatable && !is_same_value(option, p->taken[i].value, value))
-        return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, p->taken[i].value, value);
-    if (i == p->n_taken && p->helped && !cli_option_is_switch(option))
-        p->taken[p->n_taken++] = (taken_option){option, value};
+        return fail_given_twice(&p->taken[i], name, value);
+    if (i == p->n_taken && p->helped && !cli_option_is_switch(option)) {
+        taken_option *taken = &p->taken[p->n_taken++];
+        *taken = (taken_option){option, value, ""};
+        snprintf(taken->name, sizeof taken->name, "%s", name);
+    }
     /* the first pass takes only early options, the second pass all others */
     if (option->is_early != !p->helped) return CLI_OK;
-    return option->take ? option->take(p->self, option, value)
-                        : store_value((char *)p->self + option->member, option, value);
+    if (!option->take) return store_value((char *)p->self + option->member, option, value);
+    cli_option given = *option;
+    if (p->rows && option->take == p->rows->take) given.name = name;
+    return option->take(p->self, &given, value);
 }
 
 /* Parse the long option at argv[*arg_index], which begins with two dashes. */
 static int parse_long(parser *p, int *arg_index)
 {
-    const char *name = p->argv[*arg_index] + 2;
-    size_t length = strcspn(name, "=");
-    const char *value = name[length] ? name + length + 1 : NULL;
-    if (length == 4 && !memcmp(name, "help", 4)) {
+    const char *word = p->argv[*arg_index] + 2, *sign = strchr(word, '='), *value = sign ? sign + 1 : NULL;
+    char name[RILL_OPTION_MAX];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    if (!strcmp(name, "help")) {
         if (p->helped) *p->helped = HELP_ALL;
         return CLI_OK;
     }
-    const cli_option *option = find(p, name, length, 0);
+    const cli_option *option = find(p, name, 0);
     if ((!option || option->refused) && !p->helped) return CLI_OK;
-    if (!option) return refuse_unknown_option(p, name, length);
+    if (!option) return refuse_unknown_option(p, name);
     if (option->refused) return cli_fail("unknown option --%s: %s", option->name, option->refused);
     if (cli_option_is_switch(option) && value)
         return cli_fail("option --%s takes no value, found \"%s\"", option->name, value);
-    if (!value && (cli_option_is_switch(option) || is_optional(option))) return take_option(p, option, "");
+    if (!value && (cli_option_is_switch(option) || is_optional(option))) return take_option(p, option, name, "");
     if (!value) {
         if (*arg_index + 1 >= p->argc || is_value_missing(option, p->argv[*arg_index + 1]))
-            return fail_no_value(option, name, (int)length);
+            return fail_no_value(option, name);
         value = p->argv[++*arg_index];
     }
-    return take_option(p, option, value);
+    return take_option(p, option, name, value);
 }
 
-/* Parse short options such as -abc: switches, up to one that takes the rest of the word as its value. */
+/* Parse short options such as -abc: each is a switch, until one that takes the rest of the word as its value. */
 static int parse_letters(parser *p, int *arg_index)
 {
     const char *word = p->argv[*arg_index] + 1;
-    size_t length = strcspn(word, "=");
+    char name[RILL_OPTION_MAX];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     /* "-method x" parses as -m with the value "ethod": report it as a misspelt --method. */
-    if (length > 1 && p->helped && find(p, word, length, 0))
-        return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
+    if (name[0] && name[1] && p->helped && find(p, name, 0))
+        return cli_fail("unknown option -%s; did you mean --%s?", name, name);
     for (; *word; word++) {
         if (*word == 'h') {
             if (p->helped) *p->helped = HELP_SHORT;
             return CLI_OK;
         }
-        const cli_option *option = find(p, NULL, 0, *word);
+        const char letter[] = {*word, '\0'};
+        const cli_option *option = find(p, letter, 1);
         if ((!option || option->refused) && !p->helped) return CLI_OK;
         if (!option) return cli_fail("unknown option -%c; --help lists all", *word);
         if (option->refused) return cli_fail("unknown option -%c: %s", *word, option->refused);
@@ -234,10 +252,10 @@ static int parse_letters(parser *p, int *arg_index)
             if (word[1] == '=')
                 return cli_fail("option -%c takes its value without \"=\": -%c %s", *word, *word, word + 2);
             const char *value = word[1] ? word + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
-            return value ? take_option(p, option, value)
+            return value ? take_option(p, option, letter, value)
                          : cli_fail("option -%c needs a value: -%c %s", *word, *word, option->argument);
         }
-        TRY(take_option(p, option, ""));
+        TRY(take_option(p, option, letter, ""));
     }
     return CLI_OK;
 }
@@ -358,25 +376,17 @@ static int sentence_length(rill_slice text)
     return (int)(length < text.length ? length + 1 : length);
 }
 
-static int print_short_help(const parser *p)
+static int print_help(const parser *p, int is_short)
 {
-    const char *usage = p->command->usage;
+    const cli_command *command = p->command;
     rill_slice about, end;
-    cli_help_find(p->command->name, &about, &end);
-    const size_t program = strcspn(usage, " ") + 1, command = strcspn(usage + program, " ");
-    cli_print("Usage: %s\n\n%.*s\n", usage, sentence_length(about), about.data);
-    print_groups(p, p->command->main_options);
-    cli_print("\n`%.*s --help` shows all options, and examples.\n", (int)(program + command), usage);
-    return cli_flush_stdout();
-}
-
-static int print_help(const parser *p)
-{
-    rill_slice about, end;
-    cli_help_find(p->command->name, &about, &end);
-    cli_print("Usage: %s\n\n%.*s\n", p->command->usage, (int)about.length, about.data);
-    print_groups(p, NULL);
-    if (end.length > 0) cli_print("\n%.*s", (int)end.length, end.data);
+    cli_help_find(command->name, &about, &end);
+    cli_print("Usage: %s\n\n%.*s\n", command->usage, is_short ? sentence_length(about) : (int)about.length, about.data);
+    print_groups(p, is_short ? command->main_options : NULL);
+    if (is_short)
+        cli_print("\n`rill %s --help` shows all options, and examples.\n", command->name);
+    else if (end.length > 0)
+        cli_print("\n%.*s", (int)end.length, end.data);
     return cli_flush_stdout();
 }
 
@@ -384,7 +394,7 @@ static int print_help(const parser *p)
 static int is_stray_value(const parser *p, const char *last, const char *word)
 {
     if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;
-    const cli_option *option = find(p, last + 2, strlen(last + 2), 0);
+    const cli_option *option = find(p, last + 2, 0);
     return option && is_optional(option) && !cli_file_exists(word);
 }
 
@@ -401,9 +411,9 @@ static int take_argument(const parser *p, const char *last, const char *word)
         *member = word;
         return CLI_OK;
     }
-    if (find(p, "model", 5, 0) && cli_file_is_folder(word))
+    if (find(p, "model", 0) && cli_file_is_folder(word))
         return cli_fail("unexpected argument \"%s\": name a model with -m", word);
-    if (find(p, "input", 5, 0))
+    if (find(p, "input", 0))
         return cli_fail("unexpected argument \"%s\": name inputs with -i; --help shows the usage", word);
     return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);
 }
@@ -431,7 +441,7 @@ int cli_parse(const cli_command *command, void *self, const cli_option_rows *row
     const int code = parse_words(&p);
     free(p.taken);
     if (code != CLI_OK || !helped || !*helped) return code;
-    return *helped == HELP_SHORT && command->main_options ? print_short_help(&p) : print_help(&p);
+    return print_help(&p, *helped == HELP_SHORT && command->main_options);
 }
 
 /* --- options of the library -------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ typedef enum cli_member {
     CLI_INT,
     CLI_INT64,
     CLI_SIZE
-} cli_member; /* CLI_SIZE: the member is an int64_t, and the value a number of bytes */
+} cli_member; /* CLI_SIZE: the member is an int64_t or a size_t, and the value a number of bytes */
 
 /* A function that takes an option's value, which is "" for a switch. Returns an exit code. */
 struct cli_option;
@@ -32,11 +32,11 @@ typedef struct cli_option {
     cli_member type;     /* type of the member */
     int64_t min, max;    /* smallest and largest allowed value of a number */
     cli_take_fn take;    /* function that receives the value; NULL: the value is stored in the member */
-    int is_early;        /* taken in the first pass, before plugins are loaded, and not in the second */
+    int is_early;        /* 1: handled in the first pass, before plugins are loaded, and skipped in the second */
     const char *initial; /* the default value; NULL or "": help shows none */
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
     const char *aliases;
-    /* hint what to use instead: the parser knows the name and refuses it; NULL: a normal option */
+    /* the parser knows the name, refuses it, and prints this hint what to use instead; NULL: a normal option */
     const char *refused;
     int is_repeatable; /* 1: the option may be repeated with different values; 0: a second value is refused */
     char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
@@ -56,8 +56,9 @@ typedef enum cli_row_group {
 typedef struct cli_option_rows {
     cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
-    cli_take_fn take; /* function that receives the values of all these options */
-    /* name of a setting without a row here, because the command has its own option; NULL: none */
+    /* function that receives the values of all these options; the option's name is the one that the user wrote, such as an alias */
+    cli_take_fn take;
+    /* name of a setting that gets no row here, because the command has its own option for it; NULL: none */
     const char *hidden;
 } cli_option_rows;
 
@@ -84,14 +85,14 @@ typedef struct cli_command {
     const char *usage;          /* text of --help after "Usage: ", one or more lines */
     cli_group groups[CLI_GROUPS_MAX];
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
-    const char *hidden;       /* a setting that is no option of this command; NULL: none */
+    const char *hidden;       /* name of a search setting that this command does not have as an option; NULL: none */
     /* positional argument: name and member offset, or a function called per argument; neither: no arguments */
     const char *argument;
     size_t argument_member;
     int (*take_argument)(void *command, const char *value);
     size_t size;                 /* bytes of the command's struct, which is zeroed */
     int (*start)(void *command); /* called before the options are parsed; NULL: nothing to do */
-    /* runs the command. It returns an exit code, as `start` does, after a message if it is not CLI_OK */
+    /* runs the command. As `start`, it returns an exit code, after a message if that is not CLI_OK */
     int (*run)(void *command);
     void (*end)(void *command); /* called at the end, also after a failure; NULL: nothing to do */
     /* replaces the functions above: the command parses its arguments itself; NULL: it does not */
@@ -101,7 +102,8 @@ typedef struct cli_command {
 extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,
     cli_score, cli_serve, cli_trace_command, cli_trie, cli_tune;
 
-/* Find the help text of a command in cli/help/COMMAND.txt: the description, and after "%%" the end of --help. Both empty without a file. */
+/* Find the help text of a command in cli/help/COMMAND.txt: the description, and after "%%" the end of --help. Without a file both are
+ * empty. */
 void cli_help_find(const char *command, rill_slice *about, rill_slice *end);
 
 /* Refuse a domain's option that has the name of an option of the command, since it could not be set. */

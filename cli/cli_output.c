@@ -9,7 +9,8 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-/* Resolve the path of a report. NULL: write in place; renaming would replace a device, break hard links or change the owner. */
+/* Resolve the path of a report. Returns NULL to write in place, because renaming would replace a device, break hard links or change the
+ * owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
@@ -205,7 +206,7 @@ void cli_output_discard(cli_output *output)
     cli_output_close(output);
 }
 
-/* Return the number of bytes of the line break at `pos`; 0: there is none. n_bytes: bytes that follow, at least 1. */
+/* Return the number of bytes of the line break at `pos`; 0: there is none. n_bytes: number of bytes from `pos` on, at least 1. */
 static size_t line_end_width(const char *pos, size_t n_bytes)
 {
     const unsigned char *c = (const unsigned char *)pos;
@@ -262,11 +263,8 @@ static identity identify_new(const char *path)
     char directory[4096];
     const char *slash = strrchr(path, '/');
     identity id = {.new_name = slash ? slash + 1 : path};
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    if (length >= sizeof directory) return id;
-    memcpy(directory, path, length);
-    strcpy(directory + length, ".");
-    id.is_known = !stat(directory, &id.info);
+    const int length = snprintf(directory, sizeof directory, "%.*s.", (int)(id.new_name - path), path);
+    id.is_known = length < (int)sizeof directory && !stat(directory, &id.info);
     return id;
 }
 

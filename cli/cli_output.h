@@ -16,7 +16,7 @@ typedef struct cli_output {
     int error; /* errno of the first failed write; 0: none failed */
     int is_reported;
     double seconds;                  /* time spent in write(2) */
-    char *final_path, *partial_path; /* of a report: path, and path of its temporary file */
+    char *final_path, *partial_path; /* path of a report, and path of its temporary file */
     int is_begun;                    /* 1: some bytes were written; 0: no report is created */
     size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;
@@ -67,6 +67,9 @@ typedef struct cli_form {
     int has_ids;         /* 1: write the ids of the actions instead of the text */
 } cli_form;
 
+/* Write the text or ids of an output, then its extra fields: with CLI_CELL as columns of a row, with CLI_LINE after " ||| ". */
+void cli_output_columns(cli_output *output, const cli_form *form, const rill_output *o, cli_output_form cell);
+
 /* Write an n-best line. text NULL: the output's text or ids. columns: further columns before the extra fields, each after " ||| ". */
 void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
                        const rill_output *o);
@@ -78,7 +81,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
 const char *cli_session_option(const cli_session *session, const char *name);
 int cli_session_option_is_on(const cli_session *session, const char *name);
 
-/* Set the form except its format, and request extra fields; the search config's setup then points into the form. */
+/* Set all members of the form but `format`, and request the extra fields. The search config's setup then points into the form. */
 int cli_form_request(cli_form *form, const cli_session *session, rill_search_config *search_config);
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */

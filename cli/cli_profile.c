@@ -34,8 +34,7 @@ rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers)
 {
     for (int32_t w = 0; w < rill_workers_count(workers); w++) {
         rill_engine *engine = rill_workers_engine(workers, w);
-        if (engine == NULL) continue;
-        TRY(pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1)));
+        if (engine != NULL) TRY(pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1)));
     }
     return RILL_OK;
 }
@@ -68,13 +67,6 @@ static double rate(double amount, double seconds)
     return seconds > 0 ? 1e-9 * amount / seconds : 0;
 }
 
-static void print_op(const rill_op_profile *op, const rill_limits *limits, double all, FILE *to)
-{
-    cli_print_to(to, "%-8s %-22s %9lld %11lld %8.3f %5.1f%% %8.1f %7.1f %5.0f%%\n", op->program, op->operation,
-                 (long long)op->calls, (long long)op->rows, op->seconds, all > 0 ? 100 * op->seconds / all : 0,
-                 rate(op->flops, op->seconds), rate(op->bytes, op->seconds), 100 * rill_profile_share(op, limits));
-}
-
 static int compare_operations(const void *a, const void *b)
 {
     const rill_op_profile *x = a, *y = b;
@@ -91,8 +83,12 @@ void cli_profile_print(const cli_profile *p, FILE *to)
     if (p->n) qsort(p->op, (size_t)p->n, sizeof *p->op, compare_operations);
     cli_print_to(to, "%-8s %-22s %9s %11s %8s %6s %8s %7s %6s\n", "program", "operation", "calls", "rows", "seconds",
                  "time", "GFLOP/s", "GB/s", "limit");
-    for (int i = 0; i < p->n; i++)
-        if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
+    for (const rill_op_profile *op = p->op; op < p->op + p->n; op++)
+        if (op->calls)
+            cli_print_to(to, "%-8s %-22s %9lld %11lld %8.3f %5.1f%% %8.1f %7.1f %5.0f%%\n", op->program, op->operation,
+                         (long long)op->calls, (long long)op->rows, op->seconds, all > 0 ? 100 * op->seconds / all : 0,
+                         rate(op->flops, op->seconds), rate(op->bytes, op->seconds),
+                         100 * rill_profile_share(op, &p->limits));
     if (!(p->limits.bytes > 0)) {
         cli_print_to(to, "seconds: each operation is waited for, so the sum exceeds a normal run. limit: unknown for "
                          "this device.\n");
@@ -106,18 +102,15 @@ void cli_profile_print(const cli_profile *p, FILE *to)
                  1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8], 1e-9 * p->limits.bytes);
 }
 
-static const char *arithmetic_name(rill_arithmetic arithmetic)
-{
-    if (arithmetic == RILL_ARITHMETIC_BF16) return "bf16";
-    return arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32";
-}
+static const char *const arithmetic_names[] = {
+    [RILL_ARITHMETIC_F32] = "f32", [RILL_ARITHMETIC_BF16] = "bf16", [RILL_ARITHMETIC_INT8] = "int8"};
 
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)
 {
     return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:f,s:f,s:s,s:f,s:f,s:f}", "program", op->program, "operation",
                      op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "launches",
                      (json_int_t)op->launches, "seconds", op->seconds, "flops", op->flops, "bytes", op->bytes,
-                     "arithmetic", arithmetic_name(op->arithmetic), "gflops_per_second", rate(op->flops, op->seconds),
+                     "arithmetic", arithmetic_names[op->arithmetic], "gflops_per_second", rate(op->flops, op->seconds),
                      "gbytes_per_second", rate(op->bytes, op->seconds), "share_of_limit",
                      rill_profile_share(op, limits));
 }

@@ -1,5 +1,5 @@
-/* Graceful interruption; see cli.h. The signal handler also writes to a pipe that all waits poll: a signal just before a wait would not
- * end it. */
+/* Graceful interruption; see cli.h. The signal handler also writes to a pipe that all waits poll. So a signal just before a wait ends the
+ * wait too. */
 #include "cli.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 /* Prints with one write, so that lines of several processes on one terminal are not mixed. */
 void cli_message(const char *format, ...)
 {
-    char line[4608]; /* a context's longest message and the text around it */
+    char line[4608]; /* fits the longest message of a context and the text around it */
     char shown[4 * sizeof line];
     va_list arguments;
     va_start(arguments, format);
@@ -59,18 +59,6 @@ int cli_flush_stdout(void)
     return cli_fail("cannot write standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
-int cli_grow(void *block, size_t *capacity, size_t need, size_t size)
-{
-    void *old, *more;
-    if (need <= *capacity) return 1;
-    memcpy(&old, block, sizeof old);
-    more = realloc(old, 2 * need * size);
-    if (!more) return 0;
-    memcpy(block, &more, sizeof more);
-    *capacity = 2 * need;
-    return 1;
-}
-
 double cli_now(void)
 {
     struct timespec now;
@@ -97,12 +85,10 @@ int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t m
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
     const rill_option row = {.name = option, .type = RILL_OPTION_BYTES, .min = (double)min, .max = (double)max};
-    rill_context *ctx;
+    SCOPED(cli_context_close) rill_context *ctx = NULL;
     if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("the options");
     rill_option_set_style(ctx, RILL_OPTION_DASHED);
-    const int code = cli_exit_code(ctx, rill_option_read(ctx, &row, text, out));
-    rill_context_destroy(ctx);
-    return code;
+    return cli_exit_code(ctx, rill_option_read(ctx, &row, text, out));
 }
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
@@ -118,20 +104,16 @@ static unsigned control_code(const char *pos, size_t bytes)
 
 size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK])
 {
-    static const char digits[] = "0123456789abcdef";
     size_t used = 0;
-    while (*text < end && used + 6 <= CLI_TERMINAL_CHUNK) {
+    while (*text < end && used + sizeof "\\u009b" <= CLI_TERMINAL_CHUNK) {
         const size_t bytes = rill_utf8_length(*text, (size_t)(end - *text)), taken = bytes > 0 ? bytes : 1;
         const unsigned code = control_code(*text, bytes);
         if (code == 0) {
             memcpy(out + used, *text, taken);
             used += taken;
         } else {
-            const size_t mark = bytes == 2 ? 4 : 2;
-            memcpy(out + used, bytes == 2 ? "\\u00" : "\\x", mark);
-            used += mark;
-            out[used++] = digits[code >> 4 & 15];
-            out[used++] = digits[code & 15];
+            used += (size_t)snprintf(out + used, CLI_TERMINAL_CHUNK - used, bytes == 2 ? "\\u%04x" : "\\x%02x",
+                                     code & 255);
         }
         *text += taken;
     }
@@ -191,7 +173,8 @@ static void format_time(double seconds, char *out, size_t size)
         snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Estimate the fraction of work done, or -1: fraction of bytes read × fraction of read inputs done. */
+/* Estimate the fraction of the work done; -1: unknown. It is the fraction of bytes read, times the fraction of the inputs read that are
+ * done. */
 static double share_done(const cli_progress_position *p)
 {
     if (p->size <= 0 || p->read <= 0) return -1;

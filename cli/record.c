@@ -274,50 +274,27 @@ const char *cli_records_suspect_key(const rill_result *result, const char **why)
 
 rill_status cli_records_take(cli_records *r, rill_status status, rill_request *request)
 {
-    if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
-    if (status == RILL_ERR_INPUT) {
-        const rill_status kept = retain_record(r, "", 0, &request->user);
-        return kept < 0 ? kept : status;
-    }
-    if (r->kind == CLI_RECORD_JSONL) return take_object(r, request);
-    const rill_status kept = retain_record(r, request->text, request->length, &request->user);
-    return kept < 0 ? kept : take_column(r, request);
+    const int is_bad = status == RILL_ERR_INPUT;
+    if (status != RILL_OK && !is_bad) return status;
+    if (r->kind == CLI_RECORD_JSONL && !is_bad) return take_object(r, request);
+    TRY(retain_record(r, is_bad ? "" : request->text, is_bad ? 0 : request->length, &request->user));
+    return is_bad ? status : take_column(r, request);
 }
 
 /* --- writing rows of TSV ------------------------------------------------------------------------------------------ */
 
-/* Write a text as one column, whatever characters it has. */
-static void put_cell(cli_output *out, const char *text, size_t length)
-{
-    cli_output_write(out, "\t", 1);
-    cli_output_text(out, text, length, CLI_CELL);
-}
-
-static void put_row(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result,
-                    const rill_output *o)
-{
-    if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
-    cli_output_write(out, record->line, record->length);
-    if (o && form->has_ids) {
-        for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(out, "%c%" PRId32, i ? ' ' : '\t', o->ids[i]);
-    } else {
-        put_cell(out, o ? o->text : "", o ? o->text_bytes : 0);
-    }
-    for (int32_t i = 0; o && i < form->n_fields; i++) {
-        const char *field = rill_output_field(o, i);
-        put_cell(out, field, strlen(field));
-    }
-    for (int32_t i = 0; o && form->has_word_scores && i < o->n_ids; i++)
-        cli_output_printf(out, "%c%.5f", i ? ' ' : '\t', (double)o->id_logps[i]);
-    if (o && form->format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
-    cli_output_write(out, "\n", 1);
-}
-
 static void put_rows(cli_output *out, const cli_form *form, const cli_record *record, const rill_result *result)
 {
     const int32_t n = form->format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
-    for (int32_t i = 0; i < n; i++)
-        put_row(out, form, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
+    for (int32_t i = 0; i < n; i++) {
+        const rill_output *o = i < result->n_outputs ? rill_result_output(result, i) : NULL;
+        if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(out, "%" PRId64 "\t", result->id);
+        cli_output_write(out, record->line, record->length);
+        cli_output_write(out, "\t", 1);
+        if (o) cli_output_columns(out, form, o, CLI_CELL);
+        if (o && form->format == CLI_FORMAT_NBEST) cli_output_printf(out, "\t%.9g", o->score);
+        cli_output_write(out, "\n", 1);
+    }
 }
 
 /* --- writing JSON objects ----------------------------------------------------------------------------------------- */

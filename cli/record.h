@@ -34,7 +34,7 @@ int cli_records_column(const char *text);
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
 /* Read a JSON object of options into a search config based on `run`. Domain options are appended to `input_options`.
- *   gives_way: 1: the object overrides options of `run`; 0: contradictions are refused
+ *   gives_way: 1: the object overrides contradictory options of `run`; 0: contradictions are refused
  *   *source, *out: freed by the caller, also after an error; NULL before
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,
@@ -68,13 +68,13 @@ typedef struct cli_constraints {
     size_t length;
 } cli_constraints;
 
-/* Add scorers to the search config: those that a line of constraints may name. */
+/* Add to the search config the scorers that a line of constraints may name. */
 rill_status cli_constraints_add_scorers(rill_search_config *search_config);
 
 /* Open the file, skip its first `skip` lines, and add the scorers. */
 int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
                          rill_search_config *search_config);
-void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
+void cli_constraints_close(cli_constraints *c); /* accepts a zeroed struct */
 
 /* Wait until the line of the next input has been read or the file has ended. RILL_OK · RILL_AGAIN */
 rill_status cli_constraints_wait(cli_constraints *c, int may_block);

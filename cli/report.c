@@ -178,17 +178,16 @@ json_t *cli_report_json(const cli_report *report)
         json_array_append_new(devices, json_string(rill_workers_device(session->worker_pool, i)));
     set_counters(object, &report->stats, report->settings->certify, report->settings->exact);
     json_auto_t *run = json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:i, s:i, s:o*}", "memory_peak",
+        "{s:I, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:i, s:i, s:o*, s:o*, s:s}", "memory_peak",
         (json_int_t)rill_memory_peak(session->ctx), "seconds", seconds_json(report), "engine_share",
         cli_json_real(cli_engine_share(&report->stats)), "inputs_per_second", cli_json_real(per_second(report)),
         "options", cli_options_json(report->settings, report->search_config), "domain",
         json_string(rill_model_domain(session->model)->name), "model", path ? json_string(path) : json_null(), "also",
-        also, "threads", session->open.threads, "workers", session->workers, "devices", devices);
+        also, "threads", session->open.threads, "workers", session->workers, "devices", devices, "profile",
+        report->profile ? cli_profile_json(report->profile) : NULL, "version", RILL_VERSION_STRING);
     json_object_update(object, run);
     if (report->shortfalls) json_object_set_new(object, "inputs_cut", json_integer(report->shortfalls->n_truncated));
     if (report->shortfalls) json_object_set_new(object, "inputs_with_fewer", json_integer(report->shortfalls->n_fewer));
-    if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
-    json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;
 }
 
@@ -274,15 +273,6 @@ static json_t *chain_json(const rill_chain_entry *entry, int32_t n)
     return list;
 }
 
-static void add_run_options(json_t *object, const rill_engine_setup *setup)
-{
-    if (setup->cube_key) json_object_set_new(object, "cube_key", json_string("function"));
-    if (setup->budget) json_object_set_new(object, "max_batch_hypotheses", json_string("function"));
-    json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
-    json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
-    if (setup->scheduler) json_object_set_new(object, "scheduler", json_string(setup->scheduler->name));
-}
-
 json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config)
 {
     const rill_engine_setup *setup = search_config->setup;
@@ -295,7 +285,11 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
         json_object_set_new(object, rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, name),
                             value_json(settings, row));
     }
-    add_run_options(object, setup);
+    json_auto_t *run = json_pack(
+        "{s:s*, s:s*, s:o, s:o, s:s*}", "cube_key", setup->cube_key ? "function" : NULL, "max_batch_hypotheses",
+        setup->budget ? "function" : NULL, "heuristics", chain_json(setup->heuristics, setup->n_heuristics), "scorers",
+        chain_json(setup->scorers, setup->n_scorers), "scheduler", setup->scheduler ? setup->scheduler->name : NULL);
+    json_object_update(object, run);
     return object;
 }
 

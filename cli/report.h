@@ -66,7 +66,7 @@ static inline double *cli_stage_seconds(const rill_seconds *seconds, const cli_s
     return (double *)(void *)((char *)(uintptr_t)seconds + stage->offset);
 }
 
-/* Fraction of decode time that the engine takes: all stages except encode, step and score. */
+/* Fraction of decode time that the engine takes: all stages except encode, step and score, which are the model's. */
 double cli_engine_share(const rill_stats *stats);
 double cli_expansions_per_timestep(const rill_stats *stats);
 /* percentage of inputs whose outputs are certified (proved optimal) */

@@ -6,23 +6,31 @@
 
 /* --- results as lines -------------------------------------------------------------------------------------------------- */
 
-static void write_extras(cli_output *output, const cli_form *form, const rill_output *o)
+static void write_extras(cli_output *output, const cli_form *form, const rill_output *o, cli_output_form cell)
 {
+    const char *separator = cell == CLI_CELL ? "\t" : " ||| ";
     for (int32_t i = 0; i < form->n_fields; i++) {
         const char *field = rill_output_field(o, i);
-        cli_output_write(output, " ||| ", 5);
-        cli_output_text(output, field, strlen(field), CLI_LINE);
+        cli_output_printf(output, "%s", separator);
+        cli_output_text(output, field, strlen(field), cell);
     }
     if (!form->has_word_scores) return;
-    cli_output_printf(output, " ||| WordScores=");
-    for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(output, " %.5f", (double)o->id_logps[i]);
+    cli_output_printf(output, "%s%s", separator, cell == CLI_CELL ? "" : "WordScores=");
+    for (int32_t i = 0; i < o->n_ids; i++)
+        cli_output_printf(output, "%s%.5f", i > 0 || cell == CLI_LINE ? " " : "", (double)o->id_logps[i]);
 }
 
-static void write_text(cli_output *output, const cli_form *form, const rill_output *o)
+static void write_text(cli_output *output, const cli_form *form, const rill_output *o, cli_output_form cell)
 {
-    if (!form->has_ids) cli_output_text(output, o->text, o->text_bytes, CLI_LINE);
+    if (!form->has_ids) cli_output_text(output, o->text, o->text_bytes, cell);
     for (int32_t i = 0; i < o->n_ids && form->has_ids; i++)
         cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
+}
+
+void cli_output_columns(cli_output *output, const cli_form *form, const rill_output *o, cli_output_form cell)
+{
+    write_text(output, form, o, cell);
+    write_extras(output, form, o, cell);
 }
 
 void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, const char *text, const char *columns,
@@ -32,9 +40,9 @@ void cli_output_scored(cli_output *output, const cli_form *form, int64_t id, con
     if (text)
         cli_output_text(output, text, strlen(text), CLI_LINE);
     else
-        write_text(output, form, o);
+        write_text(output, form, o, CLI_LINE);
     cli_output_text(output, columns, strlen(columns), CLI_LINE);
-    write_extras(output, form, o);
+    write_extras(output, form, o, CLI_LINE);
     cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
                       o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
                       o->certified ? " certified= 1" : "", o->score);
@@ -46,10 +54,7 @@ void cli_output_result(cli_output *output, const cli_form *form, const rill_resu
         cli_output_scored(output, form, result->id, NULL, "", rill_result_output(result, i));
     if (form->format == CLI_FORMAT_NBEST) return;
     if (form->format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
-    if (result->n_outputs > 0) {
-        write_text(output, form, rill_result_output(result, 0));
-        write_extras(output, form, rill_result_output(result, 0));
-    }
+    if (result->n_outputs > 0) cli_output_columns(output, form, rill_result_output(result, 0), CLI_LINE);
     cli_output_write(output, "\n", 1);
 }
 
@@ -86,7 +91,8 @@ int cli_form_request(cli_form *form, const cli_session *session, rill_search_con
 
 /* --- indented trees ---------------------------------------------------------------------------------------------------- */
 
-/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree, or out of memory; write the plain line then. */
+/* Write the output as an indented tree to pretty->text. Returns 0 if it is no tree, or out of memory; the caller then writes the plain
+ * line. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)
 {
     rill_text_reset(&pretty->text);
@@ -154,13 +160,10 @@ static json_t *ids_json(const rill_output *o)
 
 static json_t *tokens_json(const rill_model *model, const rill_output *o)
 {
+    SCOPED(cli_context_close) rill_context *ctx = NULL;
+    if (rill_context_create(&ctx, NULL) < 0) return NULL;
+    SCOPED(rill_text_clear) rill_text name = {.ctx = ctx};
     json_t *list = json_array();
-    rill_context *ctx = NULL;
-    if (!list || rill_context_create(&ctx, NULL) < 0) {
-        json_decref(list);
-        return NULL;
-    }
-    rill_text name = {.ctx = ctx};
     for (int32_t i = 0; i < o->n_ids; i++) {
         rill_text_reset(&name);
         const int named = rill_model_action_name(model, o->ids[i], &name) == RILL_OK;
@@ -168,8 +171,6 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
                                               named ? cli_json_text(name.data ? name.data : "", name.length) : NULL,
                                               "id", (int)o->ids[i], "logprob", cli_json_real((double)o->id_logps[i])));
     }
-    rill_text_clear(&name);
-    rill_context_destroy(ctx);
     return list;
 }
 

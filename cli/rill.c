@@ -13,7 +13,7 @@
 /* rill convert: replace the process by a Python converter, installed with rill or in tools/ of the sources. */
 static const char SCRIPT[] = "convert_mt.py";
 
-/* Folders of the converters relative to the folder of the command: installed, then built. */
+/* Folders of the converters, relative to the folder of the command: of an installed command, then of one in a build folder. */
 static const char *const PLACES[] = {"../share/rill/convert", "../tools", "../../tools"};
 
 /* Return the path of the converter's script; NULL: not found. */

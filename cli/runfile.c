@@ -55,7 +55,7 @@ static void free_options(void *source)
     rill_option_source_free(source);
 }
 
-/* Load the script again in a worker's context. The worker's copy of the options is the script's search options, freed with the context. */
+/* Load the script again in a worker's context. The worker's copy of file->options is read from it, and freed with the context. */
 static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *ctx)
 {
     rill_script *script;

@@ -42,14 +42,6 @@ static int take_plugin(void *command, const cli_option *option, const char *valu
     return CLI_OK;
 }
 
-static int take_memory(void *command, const cli_option *option, const char *value)
-{
-    int64_t bytes = 0;
-    TRY(cli_parse_size(option->name, value, 1 << 20, INT64_C(1) << 40, &bytes));
-    ((cli_session *)command)->script.memory = (size_t)bytes;
-    return CLI_OK;
-}
-
 static int take_steps(void *command, const cli_option *option, const char *value)
 {
     int64_t steps = 0;
@@ -83,7 +75,8 @@ static int take_seconds(void *command, const cli_option *option, const char *val
     {"unsafe-scripts", 0, "",                                                                                                      \
      "let scripts use io, os and rill.ffi, and let run files load native plugins and write files; for trusted scripts",            \
      STORED(script.unsafe), .is_early = 1},                                                                                        \
-    {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", .take = take_memory, .is_early = 1},      \
+    {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", STORED(script.memory),                    \
+     .type = CLI_SIZE, .min = 1 << 20, .max = INT64_C(1) << 40, .is_early = 1},                                                    \
     {"script-steps", 0, "N", "maximum number of instructions of a script per call (default 200000000; 0: no limit)",               \
      .take = take_steps, .is_early = 1},                                                                                           \
     {"script-seconds", 0, "S",                                                                                                     \
@@ -293,18 +286,13 @@ static void free_values(cli_session *session)
     session->values = NULL;
 }
 
-/* Whether the model's directory belongs to another domain than the opened one. */
-static int is_other_domain(const cli_session *session)
-{
-    const char *theirs = session->folder.domain;
-    return session->domain && theirs[0] && strcmp(session->domain, theirs) != 0;
-}
-
 /* Collect the values of the domain's options from all sources. */
 static rill_status take_values(cli_session *session, const rill_domain *domain)
 {
     const rill_option_source *const sources[] = {session->command_line, session->run_file, session->folder.search};
-    const int n = session->row_options_only || is_other_domain(session) ? 2 : 3;
+    const char *folder_domain = session->folder.domain;
+    const int is_other_domain = session->domain && folder_domain[0] && strcmp(session->domain, folder_domain) != 0;
+    const int n = session->row_options_only || is_other_domain ? 2 : 3;
     free_values(session);
     rill_status status = rill_option_sources_domain_values(session->ctx, sources, n, &session->values,
                                                            &session->n_values);
@@ -345,7 +333,7 @@ static int count_workers(cli_session *session, const rill_domain *domain)
             "device: a script's functions use one worker and the first device: with --workers N each worker loads "
             "the script");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
-    /* One worker with --threads, and with scripts, since a script may count or print. */
+    /* use one worker with --threads, and with scripts, since a script may count or print */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
     if (!domain || !rill_domain_has_runners(domain)) return 1;
     if (is_auto) device->value = find_device(session);

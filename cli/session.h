@@ -1,4 +1,4 @@
-/* A session: a context with everything registered, and the model of a command. */
+/* A session: a context in which everything is registered, and the model of a command. */
 #pragma once
 
 #include "cli_options.h"
@@ -124,7 +124,8 @@ int cli_runfile_check_plain(const cli_runfile *file);
 /* Check that the run file is valid with the model's defaults and without the command line. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
-/* Warn about run file options excluded by the command line or `method` (of `rill bench`, else NULL), even with --quiet. */
+/* Warn about options of the run file that the command line excludes, even with --quiet. method: a method of `rill bench`, which may exclude
+ * options too; else NULL. */
 void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method);
 
 /* Convert a configuration to search and model options. *out: freed by the caller, also after an error.

@@ -333,7 +333,7 @@ static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more
                           .warning = ""};
     rill_status status = join_line(s, line, &joined);
     if (status == RILL_OK) status = write_line(s, line, &joined);
-    joined.message = joined.warning = NULL; /* not to be freed: static texts, or a sentence's */
+    joined.message = joined.warning = NULL; /* not owned: static texts, or texts of a sentence's result */
     free_result(&joined);
     free_line(line);
     return status;

@@ -219,8 +219,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
-/* Make the search config of a configuration. Refuses invalid ones, and ones that the command line overrides: their results would mislead.
- */
+/* Make the search config of a configuration. Refuses a configuration that is invalid, or that the command line overrides, because its
+ * results would mislead. */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {

@@ -1,4 +1,4 @@
-/* Load a test set, decode it, and compare search configurations: for `rill bench`, sweeps and `rill tune`. The model stays open, each
+/* Load a test set, decode it, and compare search configurations: for `rill bench`, sweeps and `rill tune`. The model stays open. Each
  * decode creates an engine. */
 #pragma once
 
@@ -39,8 +39,8 @@ typedef struct cli_trials {
     int shows_progress; /* 1: show the current configuration on standard error */
 } cli_trials;
 
-/* Decode the test set with a configuration and append it to trials->points. A contradictory one is not decoded; its point has the reason.
- */
+/* Decode the test set with a configuration and append the result to trials->points. A contradictory configuration is not decoded, and its
+ * point has the reason. */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 

@@ -15,7 +15,7 @@
 #if defined(RILL_KERNELS_ARM) && defined(__linux__)
 #include <sys/auxv.h>
 
-/* Bits of the hwcaps, for C libraries whose headers lack them. */
+/* Bits of the hwcaps, for C libraries whose headers lack the names. */
 #if !defined(HWCAP_ASIMDDP)
 #define HWCAP_ASIMDDP (1ul << 20)
 #endif
@@ -35,7 +35,8 @@
 #define ARM(set) NULL
 #endif
 
-/* The instruction sets: name, the sets that a processor must have, function that puts its kernels in the table; NULL: not compiled. */
+/* For each instruction set: its name, the sets that a processor must have, and the function that puts its kernels in the function table;
+ * NULL: not compiled. */
 static const struct {
     const char *name;
     rill_isa_mask mask;

@@ -1,7 +1,7 @@
 /* Numerical operations on plain buffers: GEMM, attention, top-k, and the row operations of rill/ops.h.
  *
- * rill_kernels is a table of function pointers, filled for the CPU at run time. No operation allocates, prints, keeps a pointer or touches
- * global state.
+ * rill_kernels is a table of function pointers, filled for the CPU at run time. No operation allocates, prints, keeps a pointer or uses
+ * global variables.
  *
  * Order of use:
  *   rill_kernels k;  rill_kernels_init(&k, RILL_ISA_ALL);          once, cheap; the table is plain data
@@ -9,8 +9,8 @@
  *   k.gemm(&(rill_gemm){...}, pool);  rill_run_rows(&k, RILL_OP_LSTM, &(rill_row_call){...}, pool);   per step
  * Write the structs with designated initialisers; unset members are zero and mean "none".
  *
- * THE INVARIANT: with one table, a row's result depends on that row's inputs alone, to the last bit: not on other rows, their number, the
- * row's position, or threads. Tables of different instruction sets may differ in the last bits.
+ * THE INVARIANT: with one table, a row's result depends on that row's inputs alone, to the last bit. Other rows, their number, the row's
+ * position and threads do not change it. Tables of different instruction sets may differ in the last bits.
  *
  * Dimensions, last one contiguous unless a leading dimension is given:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
@@ -48,17 +48,17 @@ extern "C" {
  * A chunk's result may not depend on its thread or the number of threads. */
 typedef struct rill_pool rill_pool;
 
-/* The work of one chunk, called once per number in [0, chunks), concurrently. arg: rill_pool_run()'s. Must not call rill_pool_run on the
- * same pool. */
+/* The work of one chunk, called once per number in [0, chunks), concurrently. arg: the `arg` of rill_pool_run(). Must not call
+ * rill_pool_run() on the same pool. */
 typedef void (*rill_pool_fn)(void *arg, size_t chunk);
 
 /* Return the bytes for a pool of `threads` threads, the caller included. 0 counts as 1. Any thread. */
 size_t rill_pool_size(unsigned threads);
 
 /* Create a pool of `threads` threads (the caller and threads - 1 workers) in `mem`.
- *   mem      rill_pool_size(threads) bytes, aligned to 64; the caller's, must outlive the pool
+ *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool
  *   threads  at least 1
- * Returns the pool, at address mem; with fewer threads if the system starts fewer. Any one thread may finish it. */
+ * Returns the pool, whose address is mem. It has fewer threads if the system starts fewer. Any one thread may finish it. */
 rill_pool *rill_pool_init(void *mem, unsigned threads);
 
 /* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
@@ -67,11 +67,12 @@ void rill_pool_finish(rill_pool *pool);
 /* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
-/* Return a number of chunks that threads share evenly: `chunks` rounded down to a multiple of the threads, unless fewer. */
+/* Return a number of chunks that threads share evenly: `chunks` rounded down to a multiple of the threads. Fewer chunks than threads stay
+ * as they are. */
 size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
 
-/* Run fn(arg, i) for each i in [0, chunks), 0 <= chunks < 2^32; return when all are done. The caller's writes are visible to chunks, and
- * theirs to the caller. One caller at a time per pool. NULL: in order, on this thread. */
+/* Run fn(arg, i) for each i in [0, chunks), 0 <= chunks < 2^32, and return when all are done. Chunks see the caller's writes, and the
+ * caller sees the writes of chunks. One caller at a time per pool. pool NULL: in order, on this thread. */
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* ---- instruction sets ------------------------------------------------------------------------------------ */
@@ -85,7 +86,8 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* NEON; every AArch64 processor has it */
 #define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* int8 dot products; needs RILL_ISA_NEON too */
 #define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
-/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Not reported on Intel's processors without AMX, which gain nothing */
+/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Not reported for Intel's processors without AMX: there the bf16 GEMM
+ * is no faster */
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
 /* matrix products of int8 and bf16; needs RILL_ISA_AVX512_BF16 too. The first query asks Linux to let the process use AMX */
 #define RILL_ISA_AMX ((rill_isa_mask)1 << 7)
@@ -169,8 +171,8 @@ typedef struct rill_gemm {
     /* [R, N] output. May be `add`'s memory if neither has an index and ld is equal */
     rill_operand c;
     void *scratch; /* rill_gemm_scratch_size() bytes, aligned to 64; may be NULL if that is 0 */
-    /* U8S8 and BF16: 1: scratch has all rows of A (at most RILL_GEMM_QUANT_ROWS), converted by an earlier call for the same type and K; 0:
-     * this call converts them */
+    /* U8S8 and BF16: 1: scratch has all rows of A (at most RILL_GEMM_QUANT_ROWS), which an earlier call has converted for the same type and
+     * K; 0: this call converts them */
     int reuse_quantised;
 } rill_gemm;
 
@@ -207,8 +209,8 @@ typedef struct rill_row_call {
     const rill_op *op;
     /* operands by position, such as LSTM_gates. A constant of one row, which all rows share, has ld 0 */
     rill_operand x[RILL_ROW_OPERANDS];
-    /* EMBED only: packed fp32 weights (N = P, K = H) as the table; of `rows` only the index is read. Saves a copy of tied weights; slower,
-     * same bits. NULL: the table is `rows` */
+    /* EMBED only: packed fp32 weights (N = P, K = H) as the table; of `rows`, only the index is read. Tied weights then need no second
+     * copy; the lookup is slower and has the same bits. NULL: the table is `rows` */
     const rill_weights *packed;
 } rill_row_call;
 
@@ -281,7 +283,7 @@ typedef struct rill_best {
     float *log_norm; /* [R] output: log_norm of each row; NULL: not wanted */
 } rill_best;
 
-/* ---- the table --------------------------------------------------------------------------------------------- */
+/* ---- the function table ------------------------------------------------------------------------------------ */
 
 /* One instruction set's function for a row operation. run() computes rows [begin, end) of `call`, a rill_row_call. */
 typedef struct rill_row_kernel {
@@ -320,8 +322,8 @@ typedef struct rill_peak_loop {
     float sum; /* result of the loop, stored so that the compiler cannot remove the loop */
 } rill_peak_loop;
 
-/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights, with the widest vectors of `isa`: int8, bf16 if GEMMs use
- * it, else fp32. */
+/* Return a loop of multiply-adds (two flops each) as in GEMMs of these weights: int8; bf16 if GEMMs of `isa` use it; else fp32. It uses the
+ * widest vectors of `isa`. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights);
 
 /* Return a loop that reads `bytes` bytes from `data`, which is aligned to 64. */

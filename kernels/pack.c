@@ -28,7 +28,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
 
 /* The weights of outputs first to first + columns - 1, which are packed into one block. */
 typedef struct source {
-    const float *w; /* weights of output number `first`; those of the next output are `stride` floats further on */
+    const float *w; /* weights of output `first`; those of the next output begin `stride` floats further on */
     size_t stride, k, columns;
 } source;
 
@@ -87,7 +87,7 @@ static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset
     }
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------- */
+/* ---- all weight types ------------------------------------------------------------------------------------ */
 
 int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem)

@@ -72,7 +72,7 @@ static void word_wake(_Atomic uint32_t *word)
 #endif
 }
 
-/* ---- claiming -------------------------------------------------------------------------------------------- */
+/* ---- claiming chunks ------------------------------------------------------------------------------------- */
 
 /* Claim and run chunks until no chunk is unclaimed. Returns 1 if this thread ran any, else 0. */
 static int claim_all(rill_pool *pool)
@@ -106,7 +106,7 @@ static void wait_done(rill_pool *pool, uint32_t chunks)
     atomic_store(&pool->caller_sleeps, 0);
 }
 
-/* ---- the worker ------------------------------------------------------------------------------------------ */
+/* ---- worker threads -------------------------------------------------------------------------------------- */
 
 static int has_work(rill_pool *pool)
 {
@@ -157,7 +157,7 @@ static void stop_workers(rill_pool *pool, unsigned count)
     for (unsigned i = 0; i < count; i++) pthread_join(pool->worker[i], NULL);
 }
 
-/* ---- public ---------------------------------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------------------ */
 
 size_t rill_pool_size(unsigned threads)
 {
@@ -227,10 +227,10 @@ void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
     wait_done(pool, (uint32_t)chunks);
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------------------- */
+/* ---- splitting a call into chunks ------------------------------------------------------------------------ */
 
-/* A call shorter than SERIAL_NS runs on the calling thread: waking a worker costs more. No chunk is shorter than CHUNK_NS. Several chunks
- * per thread, so that others take over for a descheduled one. */
+/* A call shorter than SERIAL_NS runs on the calling thread, because waking a worker costs more. No chunk is shorter than CHUNK_NS. Each
+ * thread has several chunks, so that others can take over those of a descheduled thread. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

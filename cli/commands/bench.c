@@ -12,7 +12,7 @@ enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* method with its settings, as the user wrote it: "fixed:finish=top" */
-    rill_option_source *options; /* search options of the method: its name and the settings after it */
+    rill_option_source *options; /* search options of the method: the method's name and the settings after it */
     rill_search_config *search_config;
     cli_counts counts; /* counts of outputs, and their quality, in the untimed first run */
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
@@ -277,8 +277,8 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Timesteps divided by two lower bounds under the budget; 0 without a budget.
- *   *any: bound for all schedulers; *least_advanced: for schedulers that expand the shortest hypotheses first */
+/* Divide the timesteps by two lower bounds on their number, which follow from the budget; 0 without a budget.
+ *   *any: bound for all schedulers; *least_advanced: bound for schedulers that expand the shortest hypotheses first */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -314,12 +314,6 @@ static void print_outputs_letter(const bench *b, const bench_method *m)
     cli_print("\n");
 }
 
-/* Return the number of decimals that shows about four significant digits of `value`. */
-static int decimals(double value)
-{
-    return value < 10 ? 4 : value < 1000 ? 2 : 0;
-}
-
 /* Whether any method certifies outputs (proves them optimal). The table then has the column cert%. */
 static int any_certifies(const bench *b)
 {
@@ -334,12 +328,13 @@ static void print_row(const bench *b, bench_method *m, int width)
     summarise(m->seconds, b->repeat, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     const double speed = median > 0 ? (double)b->test_set.inputs.n / median : 0;
-    const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
+    const int decimals = median < 10 ? 4 : median < 1000 ? 2 : 0; /* about four significant digits */
+    const int own_line = (int)strlen(m->label) > width;           /* a long label gets a line to itself */
     cli_print("%-*s%s", width, m->label, own_line ? "\n" : "");
     if (own_line) cli_print("%-*s", width, "");
     for (int oracle = 0; oracle < 2; oracle++) print_number(b->test_set.has_references, quality(b, m, oracle));
     if (any_certifies(b)) cli_print(" %6.2f", cli_certified_percent(&m->stats));
-    cli_print(" %7.*f %3.0f%% %8.1f %8.1f", decimals(median), median, 100 * spread, speed,
+    cli_print(" %7.*f %3.0f%% %8.1f %8.1f", decimals, median, 100 * spread, speed,
               cli_expansions_per_timestep(&m->stats));
     if (b->session.verbose) {
         cli_print(" %9" PRId64 " %10" PRId64 " %6.1f%%", m->stats.timesteps, m->stats.expansions,

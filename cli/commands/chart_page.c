@@ -1,6 +1,6 @@
 /* rill trace: convert a trace to a self-contained HTML file with charts.
  *
- * The trace is read twice: to count its events, then to copy at most TIMESTEPS timesteps and CANDIDATES candidates. */
+ * The trace is read twice: first to count its events, then to copy at most TIMESTEPS timesteps and CANDIDATES candidates. */
 #include "trace.h"
 
 #include <strings.h>
@@ -89,7 +89,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* Adjacent candidates of one input in the trace. item: number of the input; n: number of candidates. */
+/* Adjacent candidates of one input in the trace: the input's number `item`, and how many there are, `n`. */
 typedef struct tally {
     int64_t item, n;
 } tally;
@@ -97,6 +97,7 @@ typedef struct tally {
 typedef struct trace_page {
     cli_session session;
     const char *path, *output_path, *title;
+    char *page_name; /* the name made for the page; NULL: an option names it */
     cli_output out;
     int64_t max_timesteps; /* maximum number of timesteps in the page */
     /* maximum number of inputs with search trees; -1: as many inputs as have at most CANDIDATES candidates in all */
@@ -265,15 +266,10 @@ static int write_left_out(trace_page *v)
 
 static int write_page(trace_page *v)
 {
-    int code = cli_output_open(&v->out, v->session.ctx, v->output_path, CLI_REPORT);
-    if (code != CLI_OK) return code;
-    code = begin_page(&v->out, v->title);
-    if (code == CLI_OK) code = read_events(v, copy_event);
-    if (code == CLI_OK) code = write_left_out(v);
-    if (code != CLI_OK) {
-        cli_output_discard(&v->out);
-        return code;
-    }
+    TRY(cli_output_open(&v->out, v->session.ctx, v->output_path, CLI_REPORT));
+    TRY(begin_page(&v->out, v->title));
+    TRY(read_events(v, copy_event));
+    TRY(write_left_out(v));
     end_page(&v->out);
     return cli_output_close(&v->out);
 }
@@ -281,39 +277,42 @@ static int write_page(trace_page *v)
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* Make the name of the page, "run.jsonl" to "run.html", and its title, the name without folders. */
-static int name_page(trace_page *v, char **name)
+static int name_page(trace_page *v)
 {
     const char *slash = strrchr(v->path, '/'), *last = slash ? slash + 1 : v->path, *dot = strrchr(last, '.');
     const size_t stem = dot && dot > last ? (size_t)(dot - v->path) : strlen(v->path);
     if (!v->title) v->title = last;
     if (v->output_path) return CLI_OK;
-    if (asprintf(name, "%.*s.html", (int)stem, v->path) < 0) return cli_fail_memory("the page's name");
-    v->output_path = *name;
+    if (asprintf(&v->page_name, "%.*s.html", (int)stem, v->path) < 0) return cli_fail_memory("the page's name");
+    v->output_path = v->page_name;
     return CLI_OK;
 }
 
 static int run(void *command)
 {
     trace_page *v = command;
-    char *name = NULL;
-    int code = cli_picture_check("-o", v->output_path);
-    if (code == CLI_OK && !v->path) code = cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
-    if (code == CLI_OK && cli_file_is_standard(v->path))
-        code = cli_fail("the trace must be a file, because it is read twice");
-    if (code == CLI_OK) code = name_page(v, &name);
+    TRY(cli_picture_check("-o", v->output_path));
+    if (!v->path) return cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
+    if (cli_file_is_standard(v->path)) return cli_fail("the trace must be a file, because it is read twice");
+    TRY(name_page(v));
     const cli_file files[] = {{"the trace", v->path, 0}, {"the page", v->output_path, 1}, {NULL, NULL, 0}};
-    if (code == CLI_OK) code = cli_files_check(files);
-    if (code == CLI_OK) code = read_events(v, count_event);
-    if (code == CLI_OK && v->n_timesteps == 0)
-        code = cli_fail("%s: the trace has no timesteps; `rill decode --trace FILE` writes a trace", v->path);
+    TRY(cli_files_check(files));
+    TRY(read_events(v, count_event));
+    if (v->n_timesteps == 0)
+        return cli_fail("%s: the trace has no timesteps; `rill decode --trace FILE` writes a trace", v->path);
     choose_trees(v);
-    if (code == CLI_OK) code = write_page(v);
-    if (code == CLI_OK)
-        cli_message("%s: %" PRId64 " timesteps, trees of %" PRId64 " inputs", v->output_path,
-                    v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps, v->max_trees);
+    TRY(write_page(v));
+    cli_message("%s: %" PRId64 " timesteps, trees of %" PRId64 " inputs", v->output_path,
+                v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps, v->max_trees);
+    return CLI_OK;
+}
+
+static void end(void *command)
+{
+    trace_page *v = command;
+    cli_output_discard(&v->out);
     free(v->tally);
-    free(name);
-    return code;
+    free(v->page_name);
 }
 
 static int start(void *command)
@@ -334,4 +333,5 @@ const cli_command cli_trace_command = {
     .size = sizeof(trace_page),
     .start = start,
     .run = run,
+    .end = end,
 };

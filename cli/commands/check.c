@@ -11,7 +11,7 @@ typedef struct check {
     const char *domain;       /* name of the domain, from --domain or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
     int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
-    /* [kind] plugins to test, each with its arguments. Every kind is stored as an option source's list of scorers. */
+    /* [kind] plugins to test, each with its arguments. The plugins of every kind are stored as a list of scorers of an option source. */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
     cli_check_inputs file_inputs;      /* inputs of -i FILE */
@@ -125,8 +125,7 @@ static int choose_inputs(check *c)
 static int n_rounds(const check *c, int on_model)
 {
     enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
-    if (c->rounds > 0) return c->rounds;
-    return on_model ? ON_MODEL : ON_PROBLEMS;
+    return c->rounds > 0 ? c->rounds : on_model ? ON_MODEL : ON_PROBLEMS;
 }
 
 static uint64_t round_seed(const check *c, int round)
@@ -203,7 +202,7 @@ static int run_chain_round(check *c, int round)
     return cli_check_round(&c->trial, round_seed(c, round));
 }
 
-/* Test one heuristic, scorer or scheduler. takes: the syntax of its arguments, for the message that they are missing. */
+/* Test one heuristic, scorer or scheduler. takes: the syntax of its arguments, for the message that the arguments are missing. */
 static void check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
 {
     char reason[CLI_CHECK_WHY];
@@ -261,13 +260,6 @@ static void check_registered(check *c)
         check_unnamed(c, CLI_CHECK_SCHEDULER, p->name, "ARGS");
 }
 
-static int watch_scripts(check *c)
-{
-    for (int i = 0; i < c->session.n_scripts; i++)
-        if (rill_script_watch(c->session.scripts_loaded[i]) < 0) return cli_fail_context(c->session.ctx);
-    return CLI_OK;
-}
-
 /* Report masks that a Lua script made and never used: Lua's `and`, `or` and `not` do not combine masks. */
 static void report_unused_masks(check *c)
 {
@@ -319,15 +311,8 @@ static int prepare(check *c)
     }
     c->model = s->open;
     if (c->input_path) TRY(cli_check_inputs_read(&c->file_inputs, s->ctx, c->input_path));
-    return watch_scripts(c);
-}
-
-static int summarise_checks(const check *c)
-{
-    if (c->n_failed && c->n_skipped)
-        return cli_fail("%d of %d failed, %d not tested", c->n_failed, c->n_checked, c->n_skipped);
-    if (c->n_failed) return cli_fail("%d of %d failed", c->n_failed, c->n_checked);
-    return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
+    for (int i = 0; i < s->n_scripts; i++) TRY(cli_exit_code(s->ctx, rill_script_watch(s->scripts_loaded[i])));
+    return CLI_OK;
 }
 
 static int run(void *command)
@@ -341,7 +326,10 @@ static int run(void *command)
     if (c->n_checked == 0)
         return cli_fail("nothing to check: set --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua");
     TRY(cli_flush_stdout());
-    return summarise_checks(c);
+    if (c->n_failed && c->n_skipped)
+        return cli_fail("%d of %d failed, %d not tested", c->n_failed, c->n_checked, c->n_skipped);
+    if (c->n_failed) return cli_fail("%d of %d failed", c->n_failed, c->n_checked);
+    return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
 #define CLI_CHECK_INSTANCE "rill-check-instance"
 
 typedef struct cli_check_instance {
-    rill_heuristic heuristic; /* registered tables: copies of the tested ones, whose create() returns `self` */
+    rill_heuristic heuristic; /* registered tables: copies of the plugin's tables, but create() returns `self` */
     rill_scorer scorer;
     void *self;                  /* the instance that the tested table created */
     void (*destroy)(void *self); /* destroy function of the tested table; NULL: none */

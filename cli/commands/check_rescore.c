@@ -10,7 +10,7 @@ enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
 typedef struct state {
     int32_t phase, parent, state_parent, action, slot, depth;
     uint64_t choices_hash;
-    int32_t n, best; /* n: number of choices (legal actions with their scores); best: the action of the best one */
+    int32_t n, best; /* n: number of choices (legal actions with their scores); best: the action of the best choice */
     float logp;
     int is_known;
 } state;
@@ -153,7 +153,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* Score a row's parent again after step() has computed its children. Of several rows with one parent, only the first scores it. */
+/* Score a row's parent again after step() has computed its children. If several rows have one parent, only the first row scores it. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];

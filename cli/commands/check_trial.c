@@ -53,7 +53,6 @@ static rill_status share_heuristic(cli_check_instance *instance, rill_context *c
     instance->heuristic.create = get_heuristic;
     instance->heuristic.destroy = NULL;
     instance->destroy = real->destroy;
-    instance->self = NULL;
     return real->create ? real->create(real, ctx, arguments, &instance->self) : RILL_OK;
 }
 
@@ -66,7 +65,6 @@ static rill_status share_scorer(cli_check_instance *instance, rill_context *ctx,
     instance->scorer.create = get_scorer;
     instance->scorer.destroy = NULL;
     instance->destroy = real->destroy;
-    instance->self = NULL;
     return real->create ? real->create(real, ctx, arguments, &instance->self) : RILL_OK;
 }
 
@@ -180,6 +178,7 @@ static int try_instance(cli_check_trial *t)
     const int is_heuristic = t->kind == CLI_CHECK_HEURISTIC;
     const char *arguments = t->arguments ? t->arguments : "";
     *(is_heuristic ? &setup.heuristics : &setup.scorers) = &shared;
+    t->instance->self = NULL;
     int good = RILL_OK == (is_heuristic
                                ? share_heuristic(t->instance, ctx, rill_find_heuristic(ctx, t->name), arguments)
                                : share_scorer(t->instance, ctx, rill_find_scorer(ctx, t->name), arguments));

@@ -131,10 +131,10 @@ static void show_progress(decode *d)
     rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
     get_stats(d, &stats);
-    /* A sentence may be counted before its line is: show at most the lines read, and never less than before. */
+    /* A sentence may be counted before its line is. So show at most the lines read, and never less than before. */
     if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
     if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
-    /* stats.inputs counts finished results, including results that wait for a slow input before them. */
+    /* stats.inputs also counts finished results that wait for the result of a slow input before them */
     const cli_input_files *s = &d->input_files;
     const cli_progress_position position = {d->n_shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
@@ -143,7 +143,7 @@ static void show_progress(decode *d)
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    /* drawn here too, because write_result() is not called while results wait for a slow input before them */
+    /* draw here too, because write_result() is not called while results wait for a slow input before them */
     show_progress(d);
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
@@ -201,7 +201,7 @@ static rill_status write_result(void *user, const rill_result *result)
     if (result->warning[0]) print_about_line(d, "warning: ", result->id, result->warning);
     if (d->records.kind != CLI_RECORD_NONE) warn_suspect_key(d, result);
     cli_shortfalls_add(&d->shortfalls, result);
-    /* A failed run leaves inputs without results. Write empty lines for them, so that line numbers still match. */
+    /* A failed run leaves inputs without results. Write an empty line for each, so that line numbers still match. */
     const int by_line = d->form.format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
@@ -236,21 +236,6 @@ static int check_files(const decode *d)
     return CLI_OK;
 }
 
-static int open_outputs(decode *d)
-{
-    rill_context *ctx = d->session.ctx;
-    if (d->stats_path) TRY(cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT));
-    if (d->trace_path) TRY(cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees));
-    return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
-}
-
-/* Choose the format from the resolved settings. Completion order needs ids. --n-best 1 is a list too. */
-static cli_output_format choose_format(const decode *d)
-{
-    if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;
-    return d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
-}
-
 static int make_search_config(decode *d)
 {
     const rill_option_source *defaults[] = {d->session.run_file, d->session.folder.search};
@@ -258,7 +243,11 @@ static int make_search_config(decode *d)
     if (rill_search_config_make(&d->search_config, d->session.ctx, d->session.command_line, defaults, 2) < 0)
         return cli_fail_context(d->session.ctx);
     cli_runfile_warn_ignored(&d->runfile, d->search_config, NULL);
-    d->form.format = choose_format(d);
+    /* Results in order of completion need ids. `--n-best 1` asks for a list too. */
+    const int is_list = cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1;
+    d->form.format = is_list                                 ? CLI_FORMAT_NBEST
+                     : d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED
+                                                             : CLI_FORMAT_PLAIN;
     d->wants_pretty = cli_session_option_is_on(&d->session, "pretty");
     TRY(cli_form_request(&d->form, &d->session, d->search_config));
     if (d->wants_pretty &&
@@ -275,13 +264,6 @@ static int make_search_config(decode *d)
         d->search_config->setup->trace_hypotheses = d->wants_trees;
     }
     return CLI_OK;
-}
-
-/* Draw progress only on a terminal that shows neither results nor typed input. */
-static void start_progress(decode *d)
-{
-    int useful = isatty(STDERR_FILENO) && !d->output.is_terminal && !isatty(d->input_files.input.fd);
-    cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
 /* Make the search config from the options, the run file and the model's defaults. */
@@ -305,7 +287,7 @@ static int configure(decode *d)
     return CLI_OK;
 }
 
-/* Whether several workers are probably faster: a pipe, or a file of at least 64 KiB, without traces or memory limits. */
+/* Whether several workers are probably faster: the input is a pipe, or a file of at least 64 KiB, and no trace or memory limit is set. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
@@ -327,43 +309,31 @@ static const char *unsplittable_option(const decode *d)
 
 static int prepare(decode *d)
 {
+    rill_context *ctx = d->session.ctx;
     if (!cli_session_domain(&d->session)) return CLI_FAILED;
     TRY(make_search_config(d));
-    TRY(cli_input_files_open(&d->input_files, d->session.ctx, d->inputs, d->n_inputs, &d->shard));
+    TRY(cli_input_files_open(&d->input_files, ctx, d->inputs, d->n_inputs, &d->shard));
     d->search_config->setup->first_input = d->input_files.first;
     if (d->constraints_path)
-        TRY(cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->input_files.first,
-                                 d->search_config));
+        TRY(cli_constraints_open(&d->constraints, ctx, d->constraints_path, d->input_files.first, d->search_config));
     TRY(check_files(d));
     d->session.is_large_input = is_large_input(d);
     TRY(cli_session_open(&d->session));
-    TRY(cli_split_start(&d->split, d->session.ctx, d->session.model, d->search_config->resolved,
+    TRY(cli_split_start(&d->split, ctx, d->session.model, d->search_config->resolved,
                         cli_session_option(&d->session, "split"), unsplittable_option(d)));
     d->records.model = d->session.model;
     d->split.first = d->input_files.first;
     if (cli_workers_begin(&d->session, d->search_config, d->search_config->setup) < 0) {
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);
-        return cli_fail_context(d->session.ctx);
+        return cli_fail_context(ctx);
     }
-    if (d->wants_profile) TRY(cli_exit_code(d->session.ctx, cli_profile_begin(d->session.ctx, d->session.worker_pool)));
-    return open_outputs(d);
+    if (d->wants_profile) TRY(cli_exit_code(ctx, cli_profile_begin(ctx, d->session.worker_pool)));
+    if (d->stats_path) TRY(cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT));
+    if (d->trace_path) TRY(cli_trace_open(&d->trace, ctx, d->trace_path, d->wants_trees));
+    return cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM);
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
-
-static void fill_report(const decode *d, cli_report *report)
-{
-    *report = (cli_report){
-        .settings = rill_workers_settings(d->session.worker_pool),
-        .search_config = d->search_config,
-        .session = &d->session,
-        .read_seconds = d->input_files.seconds + d->input_files.input.seconds,
-        .write_seconds = d->write_seconds,
-        .wall_seconds = d->wall_seconds,
-        .shortfalls = &d->shortfalls,
-    };
-    get_stats(d, &report->stats);
-}
 
 static int worse_code(int a, int b)
 {
@@ -381,8 +351,16 @@ static int print_profile(decode *d, cli_report *report)
 /* Write all statistics even after a failure, when they matter most. */
 static int finish(decode *d, int code)
 {
-    cli_report report;
-    fill_report(d, &report);
+    cli_report report = {
+        .settings = rill_workers_settings(d->session.worker_pool),
+        .search_config = d->search_config,
+        .session = &d->session,
+        .read_seconds = d->input_files.seconds + d->input_files.input.seconds,
+        .write_seconds = d->write_seconds,
+        .wall_seconds = d->wall_seconds,
+        .shortfalls = &d->shortfalls,
+    };
+    get_stats(d, &report.stats);
     code = worse_code(code, cli_output_close(&d->output));
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
         if (!d->quiet) cli_report_print(&report, d->session.verbose);
@@ -415,7 +393,9 @@ static int decode_all(decode *d)
                                          rill_workers_settings(d->session.worker_pool), d->input_files.first) != CLI_OK)
         return CLI_FAILED;
     cli_interrupt_catch();
-    start_progress(d);
+    /* draw progress only on a terminal that shows neither results nor typed input */
+    const int useful = isatty(STDERR_FILENO) && !d->output.is_terminal && !isatty(d->input_files.input.fd);
+    cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
     double start = cli_now();
     rill_workers *workers = d->session.worker_pool;
     cli_interrupt_set_workers(workers);

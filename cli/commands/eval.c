@@ -34,20 +34,14 @@ static int fail_line(const eval *e, const char *why)
     return cli_fail("%s: line %" PRId64 ": %s", e->input.name, e->input.lines, why);
 }
 
-/* Split "ID ||| TEXT ||| anything". Returns 1 if the line has this form. */
-static int read_nbest(const char *line, size_t length, cli_nbest *out)
-{
-    return cli_nbest_read(line, length, out) && out->n > 2;
-}
-
 static cli_output_format form_of(const char *line, size_t length)
 {
     cli_nbest list;
-    if (read_nbest(line, length, &list)) return CLI_FORMAT_NBEST;
+    if (cli_nbest_read(line, length, &list) && list.n > 2) return CLI_FORMAT_NBEST;
     return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-/* Whether `text` has " ||| " fields after the output. Bars are text if reference i has bars too. */
+/* Whether `text` has " ||| " fields after the output. If reference i contains " ||| " too, `text` has no fields. */
 static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 {
     static const char bar[] = " ||| ";
@@ -80,7 +74,7 @@ static int take_nbest(eval *e, const char *line, size_t length)
 {
     cli_nbest list;
     if (length == 0) return CLI_OK;
-    if (!read_nbest(line, length, &list))
+    if (!cli_nbest_read(line, length, &list) || list.n < 3)
         return fail_line(e, "expected \"ID ||| OUTPUT ||| ...\" as in the first line");
     return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].data, list.field[1].length) : CLI_FAILED;
 }
@@ -98,14 +92,6 @@ static int take_numbered(eval *e, const char *line, size_t length)
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
 }
 
-/* Compare a plain line with its reference. Lines beyond the last reference are ignored here, and counted for a message. */
-static int take_plain(eval *e, const char *line, size_t length)
-{
-    const int64_t i = e->input.lines - 1;
-    /* an empty line is of a failed input, which counts as missing */
-    return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
-}
-
 /* Take a line of hypotheses; a line with a NUL byte counts as empty. The first non-empty line decides the format. */
 static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
@@ -116,21 +102,20 @@ static int take_line(void *user, const char *line, size_t length, int is_bad)
     switch (e->form) {
     case CLI_FORMAT_NBEST: return take_nbest(e, line, length);
     case CLI_FORMAT_NUMBERED: return take_numbered(e, line, length);
-    default: return take_plain(e, line, length);
+    default: break;
     }
+    /* An empty line is of a failed input, which counts as missing. Lines beyond the last reference are counted for a message. */
+    const int64_t i = e->input.lines - 1;
+    return i < e->metric.n && length > 0 ? judge(e, i, line, length) : CLI_OK;
 }
 
-static int read_hypotheses(eval *e)
+/* Read the hypotheses, and count the verdicts. */
+static int count(eval *e)
 {
     TRY(cli_input_each(&e->input, take_line, e));
     if (e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
         return cli_fail("%s has %" PRId64 " lines, and %s has %" PRId64 ": expected equal numbers", e->input.name,
                         e->input.lines, references_name(e), e->metric.n);
-    return CLI_OK;
-}
-
-static int count(eval *e)
-{
     for (int64_t i = 0; i < e->metric.n; i++) {
         if (!e->verdict[i].n_outputs && cli_verdict_add(&e->verdict[i], &e->metric, i, NULL, 0) < 0)
             return cli_fail_context(e->session.ctx);
@@ -147,8 +132,8 @@ static int report_json(eval *e)
     json_t *object = json_pack("{s:I,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "missing", (json_int_t)c->missing,
                                "nbest", e->form == CLI_FORMAT_NBEST, "domain", e->domain ? e->domain->name : NULL);
     if (object) cli_quality_json(e->metric.kind, c, object);
-    const int code = cli_json_write(&e->json, object), closed = cli_output_close(&e->json);
-    return code != CLI_OK ? code : closed;
+    TRY(cli_json_write(&e->json, object));
+    return cli_output_close(&e->json);
 }
 
 static int report_text(const eval *e)
@@ -225,7 +210,6 @@ static int run(void *command)
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);
     e->numbered = calloc((size_t)e->metric.n + 1, 1);
     if (!e->verdict || !e->numbered) return cli_fail_memory("the counts");
-    TRY(read_hypotheses(e));
     TRY(count(e));
     return report(e);
 }

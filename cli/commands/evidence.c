@@ -72,7 +72,7 @@ static int take_entry(evidence *e, const cli_nbest *line)
 {
     cli_actions *list = &e->actions;
     double score;
-    if (line->n < 3 || !read_real(&line->field[line->n - 1], &score))
+    if (!read_real(&line->field[line->n - 1], &score))
         return bad_line(e, "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
     list->n = 0;
     rill_status status = cli_actions_read(list, e->session.model, e->session.ctx, e->ids, line->field[1]);
@@ -86,14 +86,6 @@ static int take_entry(evidence *e, const cli_nbest *line)
 
 /* --- lattices --------------------------------------------------------------------------------------------------------- */
 
-static int add_arc(evidence *e, const arc *new)
-{
-    if (!cli_grow(&e->arc, &e->arcs_room, e->n_arcs + 1, sizeof *e->arc)) return cli_fail_memory("a lattice");
-    e->arc[e->n_arcs++] = *new;
-    e->entries++;
-    return CLI_OK;
-}
-
 static int take_arc(evidence *e, const rill_slice *fields, int n)
 {
     const size_t first = e->actions.n;
@@ -106,10 +98,13 @@ static int take_arc(evidence *e, const rill_slice *fields, int n)
         if (e->actions.action[i] >= e->kind.actions)
             status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "action %d does not exist: the model has %d",
                                (int)e->actions.action[i], (int)e->kind.actions);
-    const arc new = {(int)from, (int)to, first, (int)(e->actions.n - first), score};
     if (status < 0) e->actions.n = first;
     if (status < 0) return check_line(e, status);
-    return new.n > 0 ? add_arc(e, &new) : bad_line(e, "the edge has no action");
+    if (e->actions.n == first) return bad_line(e, "the edge has no action");
+    if (!cli_grow(&e->arc, &e->arcs_room, e->n_arcs + 1, sizeof *e->arc)) return cli_fail_memory("a lattice");
+    e->arc[e->n_arcs++] = (arc){(int)from, (int)to, first, (int)(e->actions.n - first), score};
+    e->entries++;
+    return CLI_OK;
 }
 
 static int compare_arcs(const void *left, const void *right)

@@ -53,12 +53,6 @@ static void put_count(int64_t value)
     for (int i = 0; i < length; i++) cli_print("%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
 }
 
-/* Whether the file has tensors: safetensors, or CTranslate2's model.bin. */
-static int has_tensors(const char *name)
-{
-    return !strcmp(name, "model.bin") || fnmatch("?*.safetensors", name, 0) == 0;
-}
-
 static void print_file(rill_context *ctx, const char *directory, const char *name, int first, parameters *found)
 {
     char path[4096];
@@ -68,7 +62,7 @@ static void print_file(rill_context *ctx, const char *directory, const char *nam
     cli_print("%-12s %s (", first ? "files" : "", name);
     put_count((int64_t)info.st_size);
     cli_print(" bytes)\n");
-    if (has_tensors(name)) count_parameters(ctx, path, found);
+    if (!strcmp(name, "model.bin") || !fnmatch("?*.safetensors", name, 0)) count_parameters(ctx, path, found);
 }
 
 static void print_files(rill_context *ctx, const char *directory)
@@ -124,13 +118,7 @@ static void print_model(const rill_model *model, int verbose)
     print_options(domain->options);
 }
 
-static void print_devices(const rill_workers *workers)
-{
-    for (int32_t i = 0; i < rill_workers_count(workers) && rill_workers_device(workers, i); i++)
-        cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(workers, i));
-}
-
-/* For a model that does not open: print its domain and the scalar values of its config.json. */
+/* Describe a model that cannot be opened: print its domain and the scalar values of its config.json. */
 static void print_config(const cli_session *session)
 {
     char path[4096];
@@ -155,13 +143,16 @@ static void print_config(const cli_session *session)
     }
 }
 
-/* Describe the opened model, or the reason why it cannot be opened. A model whose tokenizer is unusable is opened without it. */
+/* Describe the opened model, or print the reason why it cannot be opened. If only its tokenizer is unusable, the model is opened without
+ * it. */
 static int print_what_opens(cli_session *session)
 {
     const int code = cli_session_open(session);
     if (code == CLI_OK) {
         print_model(session->model, session->verbose);
-        print_devices(session->worker_pool);
+        const rill_workers *workers = session->worker_pool;
+        for (int32_t i = 0; i < rill_workers_count(workers) && rill_workers_device(workers, i); i++)
+            cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(workers, i));
         return code;
     }
     const char *name = session->domain ? session->domain : session->folder.domain, *why = rill_error(session->ctx);

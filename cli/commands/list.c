@@ -109,18 +109,14 @@ static void print_kind(const rill_context *ctx, size_t kind)
 static void print_escaped_name(const char *text, size_t length)
 {
     static const char special[] = "\\\t\n", *const written[] = {"\\\\", "\\t", "\\n"};
-    const char *end = text + length;
-    while (text < end) {
-        const char *found = memchr(special, *text, sizeof special - 1), *end_plain = text;
-        if (found) {
-            fputs(written[found - special], stdout);
-            text++;
-            continue;
-        }
-        while (end_plain < end && !memchr(special, *end_plain, sizeof special - 1)) end_plain++;
-        cli_terminal_write(stdout, text, (size_t)(end_plain - text));
-        text = end_plain;
+    const char *const end = text + length, *found;
+    for (const char *pos = text; pos < end; pos++) {
+        if (!(found = memchr(special, *pos, sizeof special - 1))) continue;
+        cli_terminal_write(stdout, text, (size_t)(pos - text));
+        fputs(written[found - special], stdout);
+        text = pos + 1;
     }
+    cli_terminal_write(stdout, text, (size_t)(end - text));
 }
 
 /* Print one line per action of the model, "12<TAB>cat": its id and its name. An action without a name has only its id. */

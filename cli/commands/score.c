@@ -30,17 +30,16 @@ typedef struct given_outputs {
     int64_t without; /* number of inputs without an output */
     int used;        /* whether the last input read has an output */
     /* The current input line and the status of reading it. In an n-best list, several outputs may belong to it. */
-    char *line;
-    size_t length, capacity;
+    rill_text line;
     rill_status line_status;
-    given_pair *waiting; /* the output read last, while its input is not read yet */
+    given_pair *waiting; /* the output read last, if the input to which it belongs is not read yet */
     given_pair *pairs;   /* list of all pairs that are not freed yet */
 } given_outputs;
 
 /* Open both files; outputs: NULL for two columns. */
 static int open_given(given_outputs *given, rill_context *ctx, const char *inputs, const char *outputs)
 {
-    given->ctx = ctx;
+    given->ctx = given->line.ctx = ctx;
     given->form = outputs ? GIVEN_UNKNOWN : GIVEN_COLUMNS;
     TRY(cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM));
     if (outputs) TRY(cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM));
@@ -61,9 +60,7 @@ static void close_given(given_outputs *given)
     cli_input_close(&given->inputs);
     cli_input_close(&given->outputs);
     while (given->pairs) free_pair(given->pairs);
-    free(given->line);
-    given->waiting = NULL;
-    given->line = NULL;
+    if (given->ctx) rill_text_clear(&given->line);
 }
 
 /* Allocate a pair with copies of its texts. list: the n-best line with the output, or NULL. */
@@ -116,17 +113,6 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
     return make_pair(given, list.id, list.field[1].data, list.field[1].length, &list, pair);
 }
 
-/* Copy the text of the current input, since further lines of an n-best list may belong to it. */
-static rill_status keep_line(given_outputs *given, const char *text, size_t length)
-{
-    if (!cli_grow(&given->line, &given->capacity, length + 1, 1))
-        return rill_fail_memory(given->ctx, 2 * length, "an input");
-    memcpy(given->line, text, length);
-    given->line[length] = '\0';
-    given->length = length;
-    return RILL_OK;
-}
-
 /* Count an input that was just read. If the input before it had no output, count that too. */
 static void count_input(given_outputs *given)
 {
@@ -146,10 +132,11 @@ static rill_status reach_input(given_outputs *given, int may_block, const char *
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
         count_input(given);
-        TRY(keep_line(given, text, length));
+        rill_text_reset(&given->line);
+        TRY(rill_text_append(&given->line, text, length));
     }
     given->used = 1;
-    *message = given->line;
+    *message = given->line.data;
     return given->line_status;
 }
 
@@ -185,7 +172,7 @@ static rill_status read_columns(given_outputs *given, int may_block, given_pair 
 }
 
 /* Read the next pair; the input text is valid until the next call. Returns as a rill_read_fn.
- *   *pair: freed with free_pair(); NULL for a bad line, with the message in *text */
+ *   *pair: freed with free_pair(); NULL for a bad line, and *text is then the message */
 static rill_status read_given(given_outputs *given, int may_block, given_pair **pair, const char **text, size_t *length)
 {
     const char *line = NULL;
@@ -201,7 +188,7 @@ static rill_status read_given(given_outputs *given, int may_block, given_pair **
     }
     if (status == RILL_OK) status = reach_input(given, may_block, text);
     if (status == RILL_AGAIN || (status < 0 && status != RILL_ERR_INPUT)) return status;
-    *length = status == RILL_OK ? given->length : *text ? strlen(*text) : 0;
+    *length = status == RILL_OK ? given->line.length : *text ? strlen(*text) : 0;
     *pair = given->waiting;
     given->waiting = NULL;
     return status;
@@ -217,7 +204,8 @@ typedef struct score {
     given_outputs given;
     cli_output output;
     cli_form form;
-    /* Arguments of all scorers for one request. NULL: the scorer keeps its own. The last one is the output for the scorer `given`. */
+    /* [n_scorers] arguments of each scorer for one request; NULL: the scorer keeps those of the run. The last scorer, `given`, gets the
+     * output to score. */
     const char **scorers;
     rill_text arguments;    /* arguments of the scorer `given`: the output to score, as text */
     rill_settings settings; /* settings of a request whose output has no end action */
@@ -328,22 +316,17 @@ static int make_search_config(score *s)
     return cli_form_request(&s->form, session, s->search_config);
 }
 
-static int check_files(const score *s)
+static int prepare(score *s)
 {
+    cli_session *session = &s->session;
     const cli_file files[] = {{"input", cli_file_or_standard(s->input_path), 0},
                               {"output", cli_file_or_standard(s->output_path), 1},
                               {"--outputs", s->outputs_path, 0},
                               {NULL, NULL, 0}};
-    return cli_files_check(files);
-}
-
-static int prepare(score *s)
-{
-    cli_session *session = &s->session;
     TRY(cli_session_prepare(session));
     s->arguments.ctx = session->ctx;
     TRY(make_search_config(s));
-    TRY(check_files(s));
+    TRY(cli_files_check(files));
     TRY(open_given(&s->given, session->ctx, s->input_path, s->outputs_path));
     TRY(cli_session_open(session));
     TRY(cli_exit_code(session->ctx, cli_workers_begin(session, s->search_config, s->search_config->setup)));

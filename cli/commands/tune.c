@@ -18,22 +18,16 @@ typedef struct table {
     } column[COLUMNS_MAX]; /* a column per parameter; parameters beyond COLUMNS_MAX are not shown */
     int n;
     const cli_metric_kind *metric; /* measures the quality */
-    int has_quality;               /* 1: show the column of the quality */
+    int has_quality;               /* 1: show the quality in a column */
     int has_front;                 /* 1: mark the configurations of the Pareto front */
     int has_certified;             /* 1: show the percentage of certified outputs */
 } table;
 
-static int find_column(const table *t, const char *name)
-{
-    int i = 0;
-    while (i < t->n && strcmp(t->column[i].name, name)) i++;
-    return i;
-}
-
 static void widen_column(table *t, const char *name, const char *value)
 {
     char text[CLI_DISPLAY_VALUE_MAX];
-    int i = find_column(t, name), width = (int)strlen(cli_point_display_value(value, text));
+    int i = 0, width = (int)strlen(cli_point_display_value(value, text));
+    while (i < t->n && strcmp(t->column[i].name, name)) i++;
     if (i == COLUMNS_MAX) return;
     if (i == t->n) {
         t->column[i].name = name;
@@ -45,11 +39,8 @@ static void widen_column(table *t, const char *name, const char *value)
 
 static void write_padded(cli_output *output, const char *text, int width, int i)
 {
-    static const char spaces[] = "                                ";
-    int missing = width - (int)strlen(text);
     if (i) cli_output_write(output, " ", 1);
-    for (; missing > 0; missing -= (int)sizeof spaces - 1)
-        cli_output_write(output, spaces, (size_t)missing < sizeof spaces - 1 ? (size_t)missing : sizeof spaces - 1);
+    for (int missing = width - (int)strlen(text); missing > 0; missing--) cli_output_write(output, " ", 1);
     cli_output_write(output, text, strlen(text));
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 const cli_metric_kind *const cli_metrics[] = {&cli_metric_exact, &cli_metric_bleu, &cli_metric_bracket, NULL};
 
 enum { KINDS = sizeof cli_metrics / sizeof cli_metrics[0] - 1 };
@@ -102,55 +104,37 @@ void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, jso
 enum { RIGHT, INPUTS }; /* indexes in the tally: number of correct outputs, number of inputs */
 
 typedef struct exact {
-    rill_text forms; /* canonical forms of the references, concatenated */
-    size_t *start;   /* [n + 1] offset in `forms` at which each reference begins */
-    rill_text scratch;
+    cli_lines forms; /* canonical forms of the references */
+    rill_text form;  /* canonical form of the current text */
 } exact;
 
-static int is_space_char(char c)
+static rill_status make_form(cli_metric *metric, const char *text, size_t length)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-static rill_status append_plain(const char *text, size_t length, rill_text *out)
-{
-    size_t pos = 0;
-    int first = 1;
-    while (pos < length) {
-        while (pos < length && is_space_char(text[pos])) pos++;
-        size_t word = pos;
-        while (pos < length && !is_space_char(text[pos])) pos++;
-        if (pos == word) break;
-        if (!first) TRY(rill_text_append(out, " ", 1));
-        TRY(rill_text_append(out, text + word, pos - word));
-        first = 0;
+    rill_text *out = &((exact *)metric->data)->form;
+    rill_slice rest = {text, length};
+    rill_text_reset(out);
+    TRY(rill_text_append(out, "", 0));
+    if (metric->domain && metric->domain->canonical) {
+        const rill_status status = metric->domain->canonical(metric->domain, metric->ctx, text, length, out);
+        if (status >= 0 || status == RILL_ERR_MEMORY) return status;
+        rill_error_clear(metric->ctx);
+        rill_text_reset(out); /* discard the incomplete canonical form */
     }
+    for (rill_slice word; (word = rill_next_word(&rest)).length > 0;)
+        TRY(rill_text_printf(out, out->length ? " %.*s" : "%.*s", (int)word.length, word.data));
     return RILL_OK;
-}
-
-static rill_status append_canonical(cli_metric *metric, const char *text, size_t length, rill_text *out)
-{
-    size_t old_length = out->length;
-    if (!metric->domain || !metric->domain->canonical) return append_plain(text, length, out);
-    rill_status status = metric->domain->canonical(metric->domain, metric->ctx, text, length, out);
-    if (status >= 0 || status == RILL_ERR_MEMORY) return status;
-    rill_error_clear(metric->ctx);
-    out->length = old_length; /* discard the incomplete canonical form */
-    return append_plain(text, length, out);
 }
 
 static rill_status open_exact(cli_metric *metric, const cli_lines *references)
 {
     exact *own = metric->data = calloc(1, sizeof *own);
     if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
-    own->forms.ctx = own->scratch.ctx = metric->ctx;
-    own->start = calloc((size_t)references->n + 1, sizeof *own->start);
-    if (!own->start) return rill_fail_memory(metric->ctx, sizeof *own, "references");
+    own->form.ctx = metric->ctx;
     for (int64_t i = 0; i < references->n; i++) {
         size_t length;
         const char *text = cli_lines_get(references, i, &length);
-        if (append_canonical(metric, text, length, &own->forms) < 0) return rill_error_status(metric->ctx);
-        own->start[i + 1] = own->forms.length;
+        if (make_form(metric, text, length) < 0) return rill_error_status(metric->ctx);
+        TRY(cli_lines_add(&own->forms, metric->ctx, own->form.data, own->form.length));
     }
     return RILL_OK;
 }
@@ -158,13 +142,12 @@ static rill_status open_exact(cli_metric *metric, const cli_lines *references)
 static int judge_exact(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
 {
     exact *own = metric->data;
+    rill_slice wanted;
     out->part[INPUTS] = 1;
     if (!text) return 0;
-    rill_text_reset(&own->scratch);
-    if (append_canonical(metric, text, length, &own->scratch) < 0) return -1;
-    size_t wanted = own->start[i + 1] - own->start[i];
-    out->part[RIGHT] = own->scratch.length == wanted &&
-                       (wanted == 0 || !memcmp(own->scratch.data, own->forms.data + own->start[i], wanted));
+    if (make_form(metric, text, length) < 0) return -1;
+    wanted.data = cli_lines_get(&own->forms, i, &wanted.length);
+    out->part[RIGHT] = rill_slice_equal(wanted, (rill_slice){own->form.data, own->form.length});
     return 0;
 }
 
@@ -190,9 +173,8 @@ static void close_exact(cli_metric *metric)
 {
     exact *own = metric->data;
     if (!own) return;
-    rill_text_clear(&own->forms);
-    rill_text_clear(&own->scratch);
-    free(own->start);
+    cli_lines_free(&own->forms);
+    rill_text_clear(&own->form);
     free(own);
 }
 

@@ -9,6 +9,10 @@
 #include "rill/plugin.h"
 #include "rill/rill.h"
 
+/* Grow an array to at least `need` elements of `size` bytes. block: address of a pointer to malloc() memory. Returns 0 if out of memory;
+ * then nothing has changed. */
+int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
+
 /* Lines in memory: references, and inputs that are decoded several times. */
 
 typedef struct cli_lines {

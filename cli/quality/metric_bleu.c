@@ -123,19 +123,10 @@ static size_t space_width(const char *pos, size_t n_bytes)
 
 static int reserve_tokens(bleu *own, size_t n)
 {
-    if (n <= own->capacity) return 0;
-    size_t capacity = 2 * n;
-    token *tokens = realloc(own->token, capacity * sizeof *tokens);
-    if (tokens) own->token = tokens;
-    token **sorted = realloc(own->sorted, capacity * sizeof *sorted);
-    if (sorted) own->sorted = sorted;
-    const int32_t **grams = realloc(own->gram, capacity * sizeof *grams);
-    if (grams) own->gram = grams;
-    int32_t *ids = realloc(own->ids, capacity * sizeof *ids);
-    if (ids) own->ids = ids;
-    if (!tokens || !sorted || !grams || !ids) return -1;
-    own->capacity = capacity;
-    return 0;
+    size_t sorted = own->capacity, grams = own->capacity, ids = own->capacity;
+    return cli_grow(&own->sorted, &sorted, n, sizeof *own->sorted) &&
+           cli_grow(&own->gram, &grams, n, sizeof *own->gram) && cli_grow(&own->ids, &ids, n, sizeof *own->ids) &&
+           cli_grow(&own->token, &own->capacity, n, sizeof *own->token);
 }
 
 /* Tokenize a text, appending to own->token after the first n. Tokens point into own->text_a. Returns the number of new tokens, or -1 when
@@ -154,7 +145,7 @@ static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
         pos += width;
         if (width) continue;
         while (word < n_bytes && !space_width(start + word, n_bytes - word)) word++;
-        if (reserve_tokens(own, n + 1) < 0) return -1;
+        if (!reserve_tokens(own, n + 1)) return -1;
         own->token[n++] = (token){start, word, 0};
         pos += word;
     }
@@ -222,7 +213,7 @@ static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t le
     const char *reference = cli_lines_get(own->references, i, &reference_length);
     int64_t n_output = tokenize(own, text ? text : "", length, 0);
     if (n_output < 0) return -1;
-    rill_text swap = own->output_text; /* the output's tokens lie in text_a: save it from the next call */
+    rill_text swap = own->output_text; /* save the output's tokens: the next call overwrites text_a */
     own->output_text = own->text_a;
     own->text_a = swap;
     int64_t n_reference = tokenize(own, reference, reference_length, (size_t)n_output);
@@ -319,7 +310,7 @@ static rill_status open_bleu(cli_metric *metric, const cli_lines *references)
     if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->references = references;
     own->text_a.ctx = own->text_b.ctx = own->output_text.ctx = metric->ctx;
-    return reserve_tokens(own, 1) < 0 ? rill_fail_memory(metric->ctx, sizeof *own, "references") : RILL_OK;
+    return reserve_tokens(own, 1) ? RILL_OK : rill_fail_memory(metric->ctx, sizeof *own, "references");
 }
 
 static void close_bleu(cli_metric *metric)

@@ -99,8 +99,8 @@ static int compare(const void *x, const void *y)
     return order != 0 ? order : (a->label.length > b->label.length) - (a->label.length < b->label.length);
 }
 
-/* List the constituents that count, sorted so that equal ones are adjacent. The tree must have the reference's words. Returns their
- * number. */
+/* List the constituents that count, sorted so that equal ones are adjacent. The tree must have the reference's words. Returns the number of
+ * constituents. */
 static size_t list_constituents(const bracket *own, const rill_tree *tree, constituent *list)
 {
     size_t n = 0;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
 {
     if (set->has_references && set->references.n != set->inputs.n)
@@ -17,43 +19,30 @@ rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
 }
 
 /* Whether a word is a placeholder for a name in the token form of a semantic parser: lower-case letters and digits, as "c0". */
-static int is_placeholder(const char *word, size_t length)
+static int is_placeholder(rill_slice word)
 {
     size_t letters = 0, digits = 0;
-    while (letters < length && islower((unsigned char)word[letters])) letters++;
-    while (letters + digits < length && isdigit((unsigned char)word[letters + digits])) digits++;
-    return letters > 0 && digits > 0 && letters + digits == length;
+    while (letters < word.length && islower((unsigned char)word.data[letters])) letters++;
+    while (letters + digits < word.length && isdigit((unsigned char)word.data[letters + digits])) digits++;
+    return letters > 0 && digits > 0 && letters + digits == word.length;
 }
 
-/* The next word from *pos on; its length is 0 at the end. */
-static const char *next_word(const char *text, size_t length, size_t *pos, size_t *word)
+static int has_word(rill_slice text, rill_slice word)
 {
-    while (*pos < length && text[*pos] == ' ') ++*pos;
-    const char *begin = text + *pos;
-    for (*word = 0; *pos < length && text[*pos] != ' '; ++*pos) ++*word;
-    return begin;
-}
-
-static int has_word(const char *text, size_t length, const char *word, size_t n)
-{
-    size_t other;
-    for (size_t pos = 0; pos < length;) {
-        const char *found = next_word(text, length, &pos, &other);
-        if (other == n && !memcmp(found, word, n)) return 1;
-    }
+    for (rill_slice other; (other = rill_next_word(&text)).length > 0;)
+        if (rill_slice_equal(other, word)) return 1;
     return 0;
 }
 
 /* Count a pair, and whether a placeholder of the reference occurs in the input, which indicates token form. */
 void cli_placeholders_count(cli_placeholders *f, const char *input, size_t length, const char *reference, size_t wanted)
 {
-    size_t n;
+    rill_slice rest = {reference, wanted};
     f->n_pairs++;
-    for (size_t pos = 0; pos < wanted;) {
-        const char *word = next_word(reference, wanted, &pos, &n);
-        if (!is_placeholder(word, n) || !has_word(input, length, word, n)) continue;
+    for (rill_slice word; (word = rill_next_word(&rest)).length > 0;) {
+        if (!is_placeholder(word) || !has_word((rill_slice){input, length}, word)) continue;
         if (f->n_placeholder_pairs++ == 0)
-            snprintf(f->first_placeholder, sizeof f->first_placeholder, "%.*s", (int)n, word);
+            snprintf(f->first_placeholder, sizeof f->first_placeholder, "%.*s", (int)word.length, word.data);
         return;
     }
 }
@@ -134,27 +123,26 @@ uint64_t cli_result_hash(const rill_result *result)
 
 /* --- lines of a test set ----------------------------------------------------------------------------------------------- */
 
-static void *grow_block(void *block, size_t *capacity, size_t need, size_t size)
+int cli_grow(void *block, size_t *capacity, size_t need, size_t size)
 {
-    if (need <= *capacity) return block;
-    size_t wanted = *capacity ? 2 * *capacity : 16;
-    while (wanted < need) wanted *= 2;
-    void *more = realloc(block, wanted * size);
-    if (more) *capacity = wanted;
-    return more;
+    void *old, *more;
+    if (need <= *capacity) return 1;
+    memcpy(&old, block, sizeof old);
+    more = realloc(old, 2 * need * size);
+    if (!more) return 0;
+    memcpy(block, &more, sizeof more);
+    *capacity = 2 * need;
+    return 1;
 }
 
 rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text, size_t length)
 {
-    char *data = grow_block(lines->data, &lines->capacity, lines->used + length + 1, 1);
-    if (!data) return rill_fail_memory(ctx, lines->used + length + 1, "lines of a file");
-    lines->data = data;
-    size_t *start = grow_block(lines->start, &lines->start_capacity, (size_t)lines->n + 2, sizeof *start);
-    if (!start) return rill_fail_memory(ctx, (size_t)lines->n * sizeof *start, "lines of a file");
-    lines->start = start;
-    memcpy(data + lines->used, text, length);
-    start[lines->n++] = lines->used;
-    start[lines->n] = lines->used += length;
+    if (!cli_grow(&lines->data, &lines->capacity, lines->used + length + 1, 1) ||
+        !cli_grow(&lines->start, &lines->start_capacity, (size_t)lines->n + 2, sizeof *lines->start))
+        return rill_fail_memory(ctx, lines->used + length + 1, "lines of a file");
+    memcpy(lines->data + lines->used, text, length);
+    lines->start[lines->n++] = lines->used;
+    lines->start[lines->n] = lines->used += length;
     return RILL_OK;
 }
 
@@ -192,9 +180,7 @@ static void free_point(cli_point *point)
 
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n)
 {
-    cli_point *more = grow_block(points->point, &points->capacity, points->n + 1, sizeof *more);
-    if (!more) return NULL;
-    points->point = more;
+    if (!cli_grow(&points->point, &points->capacity, points->n + 1, sizeof *points->point)) return NULL;
     cli_point *point = &points->point[points->n++];
     *point = (cli_point){.parameters = json_object()};
     for (size_t i = 0; i < n; i++)
@@ -268,7 +254,7 @@ static int dominates(const cli_points *points, const cli_point *a, const cli_poi
     return qa >= qb && ea <= eb && (qa > qb || ea < eb);
 }
 
-/* Each configuration is compared with all others: there are at most thousands of configurations, and each one has cost a decode. */
+/* Each configuration is compared with all others. This takes little time: there are at most thousands, and each has cost a decode. */
 size_t cli_points_mark_front(cli_points *points, int oracle)
 {
     size_t n = 0;

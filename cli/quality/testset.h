@@ -71,18 +71,18 @@ typedef struct cli_points {
     size_t n, capacity;
 } cli_points;
 
-/* Append a configuration with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
+/* Append a configuration with copies of its n parameters. Returns a pointer that is valid until the next call; NULL when out of memory. */
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
 void cli_points_remove_last(cli_points *points);
 
 /* Whether any configuration was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the Pareto front: configurations that no other beats in quality or cost while equal in the other. Returns the number of marked
- * ones; equal ones all count. */
+/* Mark the Pareto front: configurations for which no other is better in quality or cost and at least equal in both. Equal configurations
+ * are all marked. Returns the number of marked ones. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
 /* List the front by ascending cost, without duplicates. Returns the number of entries.
- *   front: [marked] index of each; n_equal: [marked] later configurations equal to it */
+ *   front: [marked] index of each entry; n_equal: [marked] number of later configurations that are equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
 /* Write the parameters of a configuration as text: "delta=0.5 M=3". */

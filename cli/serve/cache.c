@@ -1,4 +1,5 @@
-/* Cache of responses; see serve.h. A balanced tree, since keys come from clients, and a list in order of use. */
+/* Cache of responses; see serve.h. Entries are in a balanced tree, since a client could choose keys that collide in a hash table. A list
+ * has them in order of use. */
 #include "serve.h"
 
 #include <search.h>

@@ -108,7 +108,7 @@ static void neighbours(const char *text, size_t n, size_t pos, int32_t *prev_cha
     while (prev_pos > 0 && pos - prev_pos < 4 && is_trail_byte(text[--prev_pos])) {
     }
     if (prev_pos < pos) *prev_char = rill_utf8_read(text, pos, &prev_pos);
-    if (prev_pos < pos) *prev_char = -1; /* malformed: it ends before pos */
+    if (prev_pos < pos) *prev_char = -1; /* malformed UTF-8: the character ends before pos */
     if (pos < n) *next_char = rill_utf8_read(text, n, &next_pos);
 }
 
@@ -120,7 +120,7 @@ static int is_inside_word(const char *text, size_t n, size_t pos)
     return is_word_character(prev_char) && is_word_character(next_char);
 }
 
-/* After a match inside a word, skip the word: a long word that repeats `what` takes no longer. */
+/* After a match inside a word, skip the rest of the word, so that a long word that repeats `what` takes linear time. */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {
     if (n > INT32_MAX || m == 0) return 0;
@@ -210,8 +210,8 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
                              !tag->is_opening && !tag->is_standalone);
     }
-    /* Keep the tags' order: backwards, lower each offset to that of the next tag with a fixed place; forwards, raise each to the tag
-     * before. */
+    /* Keep the tags in order. Backwards: lower each offset to the offset of the next tag that was placed by its text. Forwards: raise each
+     * offset to the offset of the tag before. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;

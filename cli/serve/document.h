@@ -28,7 +28,7 @@ const char *document_part(const document *d, int32_t i, size_t *length);
 int document_is_sentence(const document *d, int32_t i);
 
 /* Join the outputs of the parts. Returns a text that the caller frees; NULL: out of memory.
- *   outputs: [n_parts] text without markup; NULL: keep the part itself */
+ *   outputs: [n_parts] text of each part's output, without markup; NULL: keep the part's own text */
 char *document_join(const document *d, const char *const *outputs);
 
 /* --- finding words ----------------------------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ typedef struct piece {
     size_t begin, length; /* byte range of the piece in document.text */
     size_t offset;        /* byte offset of a tag and its text in the sentence */
     int32_t part; /* for sentences and the text of tags, which are decoded: number of the part (text to decode) */
-    /* for tags: an opening tag; a tag without content, which keeps the spaces around it */
+    /* for tags only. is_opening: 1 for an opening tag; is_standalone: 1 for a tag without content, which keeps the spaces around it */
     int is_opening, is_standalone;
     int has_space_before, has_space_after;
 } piece;

@@ -292,7 +292,7 @@ static int is_before_space(const paragraph *p, const mark *m)
     return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
-/* Append text and marks between two sentences, up to byte `to`, undecoded. Keeps a space between two tags. */
+/* Append the text and marks between two sentences, up to byte `to`, as they are. Keeps a space between two tags. */
 static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};

@@ -17,7 +17,8 @@ static int read_decode(api_request *r)
     return 1;
 }
 
-/* HTTP status of the response. A failed input decides it only if it is the only one. 503: try another server. */
+/* Return the HTTP status of the response. A failed input decides the status only if it is the request's only input. 503: try another
+ * server. */
 static unsigned http_status(const api_request *r)
 {
     const rill_status status = r->is_single && !r->document ? r->job->input[0].status : RILL_OK;

@@ -20,7 +20,8 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
     return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
 }
 
-/* How often a request has each field that determines its end or its source. libmicrohttpd returns only the first. */
+/* How often a request has each header field that determines the request's end or source. libmicrohttpd returns only the first of several
+ * equal fields. */
 typedef struct fields {
     int length, encoding, host, origin;
     int bad_name, folded;
@@ -145,7 +146,8 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-/* Whether an Origin header, or a Host header (is_host), is listed. Proxies may pass on the host that clients use. "*" lists all. */
+/* Whether the options list `value`: the value of an Origin header, or, if is_host, of a Host header. A proxy may pass on the Host that
+ * clients use. "*" lists all. */
 static int is_listed(const char *value, int is_host, const serve_options *options)
 {
     for (int i = 0; i < options->n_origins; i++) {

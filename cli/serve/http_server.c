@@ -27,14 +27,14 @@ struct server {
     const char *token; /* the API key; NULL: none is required */
     models *models;    /* models for new requests */
     int n_busy;        /* number of exchanges whose request has arrived completely */
-    int listen_fd;     /* the listening socket once new connections are refused; -1 before */
+    int listen_fd;     /* the listening socket, after the library has stopped accepting connections; before that -1 */
 };
 
 typedef struct exchange {
     server *server;
     struct MHD_Connection *connection;
     const api_route *route;
-    /* its response may be known before the body has arrived; it is then sent after the body, which is discarded */
+    /* The response may be known before the body has arrived. It is then sent after the body, which is discarded. */
     api_request request;
     json_t *parsed;
     char *body; /* [body_length] bytes of the body that have arrived */
@@ -119,7 +119,7 @@ static void client_gone(void *user)
     service_cancel(x->request.service, x->request.job);
 }
 
-/* Connect the exchange with its job. Suspends it until the job is done, except for streams. Returns 0 if not suspended. */
+/* Connect the exchange with its job. Except for streams, suspends the exchange until the job is done. Returns 0 if it is not suspended. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
@@ -257,7 +257,7 @@ static int refuse_large(exchange *x)
                       x->lacks_key ? " without the API key in the head or the query" : "");
 }
 
-/* Check a body's type. A form may contain JSON, as curl sends it, but not from browsers: any page can send forms. */
+/* Check the type of a body. A form may contain JSON, as curl sends it. A browser's form may not, because any page can send forms. */
 static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -330,13 +330,6 @@ static json_t *read_form(exchange *x)
     return NULL;
 }
 
-static int refuse_form(exchange *x)
-{
-    return api_refuse(&x->request, 400, "bad-form", "expected %s in UTF-8",
-                      x->form == FORM_MULTIPART ? "the complete parts of multipart/form-data, each with a name,"
-                                                : "NAME=VALUE&NAME=VALUE");
-}
-
 static int parse_body(exchange *x)
 {
     api_request *r = &x->request;
@@ -348,7 +341,10 @@ static int parse_body(exchange *x)
         return api_refuse(r, 415, "bad-type", "expected a body of application/json, found a form");
     x->parsed = x->form ? read_form(x)
                         : json_loadb(body, x->body_length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    if (!x->parsed && x->form) return refuse_form(x);
+    if (!x->parsed && x->form)
+        return api_refuse(r, 400, "bad-form", "expected %s in UTF-8",
+                          x->form == FORM_MULTIPART ? "the complete parts of multipart/form-data, each with a name,"
+                                                    : "NAME=VALUE&NAME=VALUE");
     if (!x->parsed)
         return api_refuse(r, 400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
     return json_is_object(x->parsed) ? 1 : api_refuse(r, 400, "bad-json", "expected an object");

@@ -63,8 +63,8 @@ void watch_close(watch *w); /* closing NULL does nothing */
  * socket. */
 void watch_begin(watch *w, int fd);
 void watch_end(watch *w, int fd);
-/* At max_connections, shut down the longest waiting connection of the address that has most. Never `fd`, or one whose request is running.
- * Returns 0 if `fd` is still too many. */
+/* If there are max_connections or more, shut down one: of the address with the most connections, the one that has waited longest.
+ * Connections whose request is running, and `fd` itself, are never shut down. Returns 0 if `fd` is still one too many. */
 int watch_limit(watch *w, int fd, int max_connections);
 /* Note that the response of a connection is being sent: `gone` is not called for it any more. */
 void watch_answering(watch *w, int fd);

@@ -190,8 +190,8 @@ static int is_own_fault(rill_status status)
     return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
 }
 
-/* Return the failed sentence that fails the request: one that failed for another reason than its text, or the first if all failed. NULL:
- * none. */
+/* Return the failed sentence that fails the request: one that failed for another reason than its text, or, if all sentences failed, the
+ * first. NULL: none. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;
@@ -296,8 +296,8 @@ int libre_detect(api_request *r)
                       "the server does not detect languages: send the source language to POST /translate");
 }
 
-/* Add target languages of a source language to `all`, {CODE: {TARGET: true}}. A multilingual model's languages share one object: it may
- * have 40,000 pairs. */
+/* Add target languages of a source language to `all`, {CODE: {TARGET: true}}. The languages of a multilingual model share one object, since
+ * the model may have 40,000 pairs. */
 static void add_targets(json_t *all, const char *code, json_t *targets)
 {
     json_t *present = json_object_get(all, code), *own = present ? json_copy(present) : json_incref(targets);

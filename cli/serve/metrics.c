@@ -38,9 +38,10 @@ static void put_requests(FILE *out)
         fprintf(out, "rill_request_seconds_bucket{le=\"%g\"} %lld\n", bounds[b],
                 (long long)(sum += request_counts.below[b]));
     sum += request_counts.below[BOUNDS];
-    fprintf(out, "rill_request_seconds_bucket{le=\"+Inf\"} %lld\nrill_request_seconds_sum %.9g\n", (long long)sum,
-            request_counts.seconds);
-    fprintf(out, "rill_request_seconds_count %lld\n", (long long)sum);
+    fprintf(out,
+            "rill_request_seconds_bucket{le=\"+Inf\"} %lld\nrill_request_seconds_sum %.9g\n"
+            "rill_request_seconds_count %lld\n",
+            (long long)sum, request_counts.seconds, (long long)sum);
 }
 
 /* Write a label value with quotes, backslashes and line ends escaped. */

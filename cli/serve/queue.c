@@ -158,11 +158,6 @@ static void queue_remove(service *s, job *j)
     s->n_deadlines -= j->deadline > 0;
 }
 
-static int is_queued(const service *s, const job *j)
-{
-    return j->prev || s->first_job == j;
-}
-
 /* Skip inputs that have a result or have joined a search. */
 static void skip_answered_inputs(job *j)
 {
@@ -230,7 +225,7 @@ void service_cancel(service *s, job *j)
 {
     LOCK_SCOPE(&s->lock);
     if (!atomic_exchange(&j->is_cancelled, 1) && j->is_submitted) {
-        if (is_queued(s, j)) {
+        if (j->prev || s->first_job == j) { /* the job is in the queue */
             queue_remove(s, j);
             fail_rest_of_job(s, j, RILL_ERR_CANCELLED, "the client closed the connection");
             job_release(j);
@@ -346,7 +341,7 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *re
     decoding *other = s->in_flight[--s->counts.in_flight];
     s->in_flight[d->flight_index] = other;
     other->flight_index = d->flight_index;
-    /* The last input takes the result itself: once an input is finished, another thread reads its result. */
+    /* The last input takes the result itself, the others copies: once an input is finished, another thread reads its result. */
     while (d->first_waiting) {
         json_t *own = d->first_waiting->next ? json_deep_copy(result) : result;
         if (own == result) result = NULL;

@@ -114,7 +114,7 @@ static void end_models(models *all, int now)
     for (int m = 0; m < all->n; m++) service_end(all->service[m], now);
 }
 
-/* Free a set of models; NULL is allowed. Services that no other set has are ended, as service_end() does it, and closed. */
+/* Free a set of models; NULL is allowed. Services that no other set has are closed, after service_end(service, now). */
 static void drop_models(models *all, int now)
 {
     for (int m = 0; all && m < MODELS_MAX; m++) {
@@ -152,21 +152,16 @@ static int open_models(models **out, const serve *s, models *old, int starts, in
 /* Read the API key from the first line of a file; the caller frees it. */
 static int read_token(const char *path, char **out)
 {
-    rill_context *ctx;
+    SCOPED(cli_context_close) rill_context *ctx = NULL;
     *out = NULL;
     if (!path) return CLI_OK;
     if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("the token");
-    rill_text text = {.ctx = ctx};
-    int code = rill_file_read(&text, path, 4096) < 0 ? cli_fail_context(ctx) : CLI_OK;
-    if (code == CLI_OK) {
-        text.data[strcspn(text.data, "\r\n")] = '\0';
-        code = text.data[0] ? CLI_OK : cli_fail("%s: expected the token in the first line", path);
-    }
-    if (code == CLI_OK) *out = strdup(text.data);
-    if (code == CLI_OK && !*out) code = cli_fail_memory("the token");
-    rill_text_clear(&text);
-    rill_context_destroy(ctx);
-    return code;
+    SCOPED(rill_text_clear) rill_text text = {.ctx = ctx};
+    TRY(cli_exit_code(ctx, rill_file_read(&text, path, 4096)));
+    text.data[strcspn(text.data, "\r\n")] = '\0';
+    if (!text.data[0]) return cli_fail("%s: expected the token in the first line", path);
+    *out = strdup(text.data);
+    return *out ? CLI_OK : cli_fail_memory("the token");
 }
 
 /* --- reloading models --------------------------------------------------------------------------------------------- */
@@ -218,7 +213,7 @@ static int has_failed(const serve *s)
     return 0;
 }
 
-/* Open models again whose run has failed. If that fails, it is tried again some seconds later. */
+/* Open the models again whose run has failed. If that fails, try again some seconds later. */
 static void reopen(serve *s)
 {
     enum { RETRY_SECONDS = 10 };
@@ -233,21 +228,16 @@ static void reopen(serve *s)
     cli_message("the failed model is open again");
 }
 
-/* Return the descriptor of standard input or standard error if it is a terminal; -1: neither is. */
-static int find_terminal(void)
-{
-    return isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
-}
-
 static void wait_for_end(serve *s)
 {
     struct pollfd wanted = {.fd = cli_interrupt_descriptor(), .events = POLLIN};
-    const int ignores_hup = cli_interrupt_reload_on_hup(), terminal = ignores_hup ? -1 : find_terminal();
+    const int terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
+    const int ignores_hup = cli_interrupt_reload_on_hup();
     while (!cli_interrupted()) {
         poll(&wanted, 1, 1000);
         if (cli_interrupt_take_hup()) {
             /* A SIGHUP that came because the terminal was closed ends the server, unless nohup was used. */
-            if (terminal >= 0 && !isatty(terminal)) return;
+            if (!ignores_hup && terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
         reopen(s);
@@ -292,10 +282,9 @@ static int main_of_serve(int argc, char **argv)
         s.options = s.current->service[0]->options;
         code = s.options.prints_openapi ? api_print_description(s.current->service[0]->session.ctx) : run(&s);
     }
-    while (s.draining) {
-        models *next = s.draining->next;
-        drop_models(s.draining, 1);
-        s.draining = next;
+    for (models *m = s.draining, *next; m; m = next) {
+        next = m->next;
+        drop_models(m, 1);
     }
     drop_models(s.current, 1);
     free(s.token);

@@ -73,7 +73,7 @@ struct job {
     atomic_int n_references;
     job *next, *prev; /* neighbours in the service's queue */
     job_input *input; /* [n] inputs of the request */
-    /* numbers of inputs: all; those that have left the queue, which are the first ones; those that are done */
+    /* number of all inputs; number of those that have left the queue, which are the first; number of those that are done */
     int32_t n, n_dequeued, n_done;
     int is_submitted;        /* a service has accepted the job */
     atomic_int is_cancelled; /* the client has disconnected */
@@ -134,7 +134,7 @@ typedef struct service_counts {
  *   *helped: help was printed */
 int service_open(service **out, const cli_command *command, int index, int argc, char **argv, int *n_models,
                  int *helped);
-int service_fail_thread(const char *what); /* say that no thread can be started for it. Returns CLI_FAILED */
+int service_fail_thread(const char *what); /* print that no thread can be started for `what`. Returns CLI_FAILED */
 int service_start(service *s);             /* start the service's thread; does nothing if it was started */
 /* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
@@ -210,7 +210,7 @@ struct service {
 /* Reader and writer of the run: callbacks for rill_workers_run_requests() with the service as user. */
 rill_status queue_read(void *service, int may_block, rill_request *request);
 rill_status queue_write(void *service, const rill_result *result);
-/* Fail everything that is not done, at the end of the run. status: how the run ended. */
+/* Fail all inputs that are not done, at the end of the run. status: how the run ended. */
 void queue_end(service *s, rill_status status);
 
 /* --- models ------------------------------------------------------------------------------------------------------------ */

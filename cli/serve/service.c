@@ -204,7 +204,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
     return RILL_OK;
 }
 
-/* Estimate the memory of a request's search in bytes: that of its longest input, times the inputs in parallel. */
+/* Estimate the memory of a request's search in bytes: the memory of its longest input, times the number of inputs in parallel. */
 static double search_bytes(const service *s, const rill_settings *resolved, const job *j)
 {
     rill_cost cost = {.struct_size = sizeof cost};

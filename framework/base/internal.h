@@ -70,6 +70,13 @@ rill_status rill__context_create_child(rill_context **out, rill_context *parent)
 /* Write an option's name as the context's messages spell it, such as "--beam-size" or "beam_size". Returns `out`. */
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);
 
+/* Read the argument of heuristic `absolute`, `relative` or `relative_local`.
+ *   label: name of the heuristic or option in the error message
+ *   out: maximum distance, >= 0, from the best log-probability
+ *   RILL_OK · RILL_ERR_OPTION */
+rill_status rill__read_threshold(rill_context *ctx, const char *heuristic, const char *label, const char *text,
+                                 double *out);
+
 /* Whether two names are equal, "-" and "_" being equivalent. */
 int rill__same_name(const char *a, const char *b);
 

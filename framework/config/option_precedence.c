@@ -21,7 +21,8 @@ typedef struct chain {
 
 typedef struct option_value {
     const rill_option *row;
-    char *text;
+    char *text;       /* the value, and after its NUL the name; one allocated block */
+    const char *name; /* the name under which the value was given; may be an alias */
 } option_value;
 
 struct rill_option_source {
@@ -82,8 +83,10 @@ void rill_option_source_free(rill_option_source *source)
 {
     if (source == NULL) return;
     rill_context *ctx = source->ctx;
-    for (size_t i = 0; i < source->n_values; i++)
-        rill_free(ctx, source->value[i].text, strlen(source->value[i].text) + 1);
+    for (size_t i = 0; i < source->n_values; i++) {
+        const option_value *v = &source->value[i];
+        rill_free(ctx, v->text, (size_t)(v->name - v->text) + strlen(v->name) + 1);
+    }
     rill_free(ctx, source->value, source->values_capacity * sizeof *source->value);
     for (int i = 0; i < RILL_CHAINS; i++) {
         clear_chain(ctx, &source->chain[i]);
@@ -111,20 +114,27 @@ rill_status rill_option_source_set_worker_copy(rill_option_source *source, int32
 
 /* --- setting options ---------------------------------------------------------------------------------------------- */
 
-static const char *find_value(const rill_option_source *source, const rill_option *row)
+static const option_value *find_option_value(const rill_option_source *source, const rill_option *row)
 {
     for (size_t i = 0; source != NULL && i < source->n_values; i++)
-        if (strcmp(source->value[i].row->name, row->name) == 0) return source->value[i].text;
+        if (strcmp(source->value[i].row->name, row->name) == 0) return &source->value[i];
     return NULL;
 }
 
-static rill_status store_value(rill_option_source *source, const rill_option *row, const char *value)
+static const char *find_value(const rill_option_source *source, const rill_option *row)
 {
-    const size_t n = source->n_values, bytes = strlen(value) + 1;
+    const option_value *found = find_option_value(source, row);
+    return found != NULL ? found->text : NULL;
+}
+
+static rill_status store_value(rill_option_source *source, const rill_option *row, const char *name, const char *value)
+{
+    const size_t n = source->n_values, length = strlen(value), bytes = length + 1 + strlen(name) + 1;
     RILL__TRY(RILL__GROW(source->ctx, source->value, source->values_capacity, n + 1, "an option source"));
     char *text = rill_alloc(source->ctx, bytes);
     if (text == NULL) return rill_fail_memory(source->ctx, bytes, "an option");
-    source->value[source->n_values++] = (option_value){row, memcpy(text, value, bytes)};
+    snprintf(text, bytes, "%s%c%s", value, '\0', name);
+    source->value[source->n_values++] = (option_value){row, text, text + length + 1};
     return RILL_OK;
 }
 
@@ -164,7 +174,8 @@ typedef struct chain_option {
     rill_chain chain;
     /* name: the plugin that is added, with arguments `prefix` + the option's value; NULL: the value is "NAME:ARGS" */
     const char *name, *prefix;
-    /* 0: each value adds a list entry; else one value, where equal values of this type (2.5 and 2.50) count as one */
+    /* 0: each value adds a list entry; else one value, where equal values of this type (2.5 and 2.50) count as one. RILL_OPTION_REAL: a
+     * threshold, checked with rill__read_threshold() */
     rill_option_type compared;
 } chain_option;
 
@@ -208,20 +219,34 @@ static rill_status check_value(rill_context *ctx, const rill_option *row, const 
     return rill_option_read(ctx, row, value, NULL);
 }
 
+/* Fail because an option has the value `old`, and another one under `name`. */
+static rill_status fail_given_twice(rill_context *ctx, const option_value *old, const char *name, const char *value)
+{
+    char old_label[RILL_OPTION_MAX], label[RILL_OPTION_MAX];
+    rill__option_label(ctx, old->name, old_label);
+    if (strcmp(old_label, rill__option_label(ctx, name, label)) == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"", label, old->text, value);
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s \"%s\" and %s \"%s\" are one option, given twice", old_label, old->text,
+                     label, value);
+}
+
 /* A second, different value of an option is refused, even under an alias. */
 static rill_status set_option(rill_option_source *source, const char *name, const char *value)
 {
     rill_context *ctx = source->ctx;
     const rill_option *row;
     char label[RILL_OPTION_MAX];
+    double threshold;
     RILL__TRY(rill__find_option(ctx, name, 1, &row));
     const chain_option *in_chain = find_chain_option(row);
     if (in_chain != NULL && in_chain->compared == 0) return add_value(source, in_chain, value);
     if (in_chain == NULL) RILL__TRY(check_value(ctx, row, value));
-    const char *const old = find_value(source, row);
+    if (in_chain != NULL && in_chain->compared == RILL_OPTION_REAL)
+        RILL__TRY(rill__read_threshold(ctx, in_chain->name, rill__option_label(ctx, name, label), value, &threshold));
+    const option_value *const old = find_option_value(source, row);
     if (old == NULL) {
         if (in_chain != NULL) RILL__TRY(add_value(source, in_chain, value));
-        return store_value(source, row, value);
+        return store_value(source, row, name, value);
     }
     rill_option compared = *row;
     if (in_chain != NULL) {
@@ -229,9 +254,7 @@ static rill_status set_option(rill_option_source *source, const char *name, cons
         compared.min = -HUGE_VAL;
         compared.max = HUGE_VAL;
     }
-    if (rill_option_same_value(&compared, old, value)) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
-                     rill__option_label(ctx, row->name, label), old, value);
+    return rill_option_same_value(&compared, old->text, value) ? RILL_OK : fail_given_twice(ctx, old, name, value);
 }
 
 rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value)

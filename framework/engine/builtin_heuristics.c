@@ -6,7 +6,7 @@
  *   relative:R            drop exp(s) < R exp(s_1)              the same; called beam width in Iglesias et al. 2018
  *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan */
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -16,8 +16,24 @@ typedef struct threshold {
     double value;
 } threshold;
 
-static rill_status create_threshold(rill_context *ctx, double value, void **self)
+rill_status rill__read_threshold(rill_context *ctx, const char *heuristic, const char *label, const char *text,
+                                 double *out)
 {
+    char *end;
+    const double value = rill_read_number(text, &end);
+    const int is_absolute = strcmp(heuristic, "absolute") == 0, is_number = end != text && *end == '\0';
+    if (!is_number || !(is_absolute ? value >= 0 : value > 0 && value <= 1))
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not a %s", label, text,
+                         is_absolute ? "number from 0, such as 2.5"
+                                     : "ratio of probabilities above 0 and at most 1, such as 0.01");
+    *out = is_absolute ? value : -log(value);
+    return RILL_OK;
+}
+
+static rill_status create_threshold(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    double value;
+    RILL__TRY(rill__read_threshold(ctx, table->name, table->name, arguments, &value));
     threshold *t = rill_alloc(ctx, sizeof *t);
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "a heuristic");
     *t = (threshold){ctx, value};
@@ -29,30 +45,6 @@ static void destroy_threshold(void *self)
 {
     threshold *t = self;
     if (t != NULL) rill_free(t->ctx, t, sizeof *t);
-}
-
-/* Make an instance of `absolute`. Its argument DELTA is a difference of log-probabilities, at least 0. */
-static rill_status create_absolute(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
-{
-    (void)table;
-    char *end;
-    double delta = rill_read_number(arguments, &end);
-    if (end == arguments || *end != '\0' || !(delta >= 0))
-        return rill_fail(ctx, RILL_ERR_OPTION, "absolute: \"%s\" is not a number from 0, as in absolute:2.5",
-                         arguments);
-    return create_threshold(ctx, delta, self);
-}
-
-/* Make an instance of `relative` or `relative_local`. The argument R is a ratio of probabilities, above 0 and at most 1. */
-static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
-{
-    char *end;
-    double ratio = rill_read_number(arguments, &end);
-    if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "%s: \"%s\" is not a ratio of probabilities above 0 and at most 1, as in relative:0.01",
-                         table->name, arguments);
-    return create_threshold(ctx, -log(ratio), self);
 }
 
 /* Implements `absolute` and `relative`. The threshold of `relative` is -log R. */
@@ -82,16 +74,15 @@ static rill_status prune_actions(void *self, rill_candidates *b)
     return RILL_OK;
 }
 
-#define HEURISTIC(called, argument, sentence, make, rule)                                                              \
+#define HEURISTIC(called, argument, sentence, rule)                                                                    \
     {                                                                                                                  \
         .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_heuristic), .name = called, .arguments = argument, \
-        .summary = sentence, .create = make, .apply = rule, .destroy = destroy_threshold                               \
+        .summary = sentence, .create = create_threshold, .apply = rule, .destroy = destroy_threshold                   \
     }
 const rill_heuristic rill__heuristics[] = {
-    HEURISTIC("absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,
-              prune_scores),
-    HEURISTIC("relative", "R", "drop candidates less than R times as probable as the best", create_ratio, prune_scores),
+    HEURISTIC("absolute", "DELTA", "drop candidates more than DELTA below the best score", prune_scores),
+    HEURISTIC("relative", "R", "drop candidates less than R times as probable as the best", prune_scores),
     HEURISTIC("relative_local", "R",
               "drop candidates whose last action is less than R times as probable as the item's best last action",
-              create_ratio, prune_actions),
+              prune_actions),
 };

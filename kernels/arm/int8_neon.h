@@ -1,4 +1,5 @@
-/* int8 primitives of vector/gemm_u8s8.c with AArch64 dot products (sdot): signed bytes; a register holds the sums of four columns. */
+/* int8 primitives of vector/gemm_u8s8.c with AArch64 dot products (sdot). Quantised values are signed bytes. A register holds the sums of
+ * four columns. */
 #pragma once
 
 typedef int8_t element;

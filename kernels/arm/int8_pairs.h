@@ -1,4 +1,4 @@
-/* The tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla): the sums of a pair of rows share registers. An
+/* The tile of vector/gemm_u8s8.c for two or more rows, with i8mm's matrix multiply (smmla). The sums of a pair of rows share registers. An
  * odd last row is computed twice. */
 #pragma once
 
@@ -30,7 +30,7 @@
         const int8x16_t right = vreinterpretq_s8_s32(vzip2q_s32(x, y));              \
         MULTIPLY_PAIR(0, j) MULTIPLY_PAIR(1, j) MULTIPLY_PAIR(2, j)                  \
     }
-/* Multiply eight k of all rows. If `two` is 0, the last four k are past K and count as 0. */
+/* Multiply eight consecutive k of all rows. If `two` is 0, the last four are past K and count as 0. */
 #define STEP_PAIRS(what)      \
     {                         \
         const int two = what; \

@@ -11,7 +11,7 @@
 #define RILL_FN(op) op##_neon_i8mm
 #define RILL_SET RILL_ISA_NEON_I8MM
 #define RILL_SET_NAME "neon-i8mm"
-/* names the functions of the instruction set below: only the int8 GEMM is new, all other operations are NEON's */
+/* the name of a function of NEON, the instruction set below. This set adds only an int8 GEMM */
 #define RILL_SET_BELOW(op) op##_neon
 #elif defined(RILL_VEC_DOTPROD)
 #define RILL_FN(op) op##_neon_dotprod
@@ -21,7 +21,7 @@
 #else
 #define RILL_FN(op) op##_neon
 #define RILL_SET RILL_ISA_NEON
-#define RILL_SET_NAME "neon" /* this set has no int8 GEMM of its own: the table keeps the reference code's */
+#define RILL_SET_NAME "neon" /* this set has no int8 GEMM: the function table keeps plain C's */
 #endif
 
 typedef float32x4_t v4;
@@ -320,7 +320,7 @@ static inline v4 v_fold_max(vf x)
     return v4_larger(x.low, x.high);
 }
 
-/* Lanes of a, then of b, in every group of four: 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
+/* In every group of four lanes: two lanes of a, then the same two of b: 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
 BOTH2(vf, v_lower_pairs, vf, v4_pairs)
 BOTH2(vf, v_upper_pairs, vf, v4_upper)
 BOTH2(vf, v_even_lanes, vf, vuzp1q_f32)

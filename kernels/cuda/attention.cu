@@ -57,7 +57,8 @@ struct softmax_sums {
     float max, sum;
 };
 
-/* Two partial softmaxes, merged; by_a and by_b scale their sums of values. No fmaf here: then all kernels merge with the same bits. */
+/* The merge of two partial softmaxes. by_a and by_b scale their sums of values. fmaf is avoided here, so that all kernels merge with the
+ * same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;
@@ -401,7 +402,7 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
     return x;
 }
 
-/* Attention for wide heads. `out` holds the running sums of values, without a barrier: one thread computes a column. */
+/* Attention for wide heads. `out` holds the running sums of values. No barrier guards them, because one thread computes a column. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(attend_work w)
 {

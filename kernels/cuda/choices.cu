@@ -2,22 +2,21 @@
  *
  * A 64-bit key orders symbols by value, then by smaller symbol. Each warp keeps its best keys in registers.
  *
- * Different logits may round to the same log-probability. So the top M + 1 logits are found, and the row is read again if the last two
- * tie.
+ * Different logits may round to the same log-probability. So the top M + 1 logits are found, and the row is read again if the last two tie.
  *
- * Long rows are cut into parts, by V alone. If rows are few, each part has a block, and a second kernel merges them.
- * For M >= BEST_MANY, radix selection finds the M-th key. */
+ * Long rows are cut into parts, whose number depends only on V, the number of symbols. If rows are few, each part has a block, and a second
+ * kernel merges them. For M >= BEST_MANY, radix selection finds the M-th key. */
 #include "collective.cuh"
 #include "symbols.cuh"
 
 enum {
     BEST_MANY = 128, /* smallest M for which best_many() selects */
     BEST_PENDING = GPU_WARP *
-                   (SYMBOLS_READ + 1), /* a warp's keys not yet merged: fewer than 32, plus those of a step */
+                   (SYMBOLS_READ + 1), /* keys of a warp that are not merged yet: fewer than 32, plus those of a step */
     BEST_SPLIT = 16384,                /* rows with more symbols are cut into parts */
     BEST_PART = 8192,                  /* approximate number of symbols of a part */
     BEST_FULL_ROWS =
-        160, /* with fewer rows each part of a row has its own block; on an H100 both ways are as fast with 150 rows */
+        160, /* with fewer rows, each part of a row has its own block; on an H100 both ways take the same time with 150 rows */
     BEST_PARTS = GPU_WARP, /* maximum number of parts of a row: one lane each */
 };
 
@@ -34,7 +33,7 @@ typedef struct best_call {
 /* Map a float to an integer so that larger floats have larger integers. No number maps to 0, which stands for "no symbol". */
 __device__ static inline uint32_t best_order(float x)
 {
-    const uint32_t bits = __float_as_uint(x + 0.0f); /* -0 and 0 are equal */
+    const uint32_t bits = __float_as_uint(x + 0.0f); /* the addition makes -0 and 0 equal */
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
@@ -82,7 +81,7 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
     return action >= 0 && action / 64 < a.legal_words && (legal[action / 64] >> (action % 64) & 1) != 0;
 }
 
-/* --- a warp's best ------------------------------------------------------------------------------------------------ */
+/* --- the best keys of a warp -------------------------------------------------------------------------------------- */
 
 /* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32 of lane i % 32.
  * The larger key comes first if i & SIZE is 0. */
@@ -219,7 +218,7 @@ __device__ static inline void best_push(const best_call &c, const symbols_row &s
     while (kept.n_pending >= GPU_WARP) best_merge_pending<N>(kept, c.want);
 }
 
-/* --- a block's best ----------------------------------------------------------------------------------------------- */
+/* --- the best keys of a block ------------------------------------------------------------------------------------- */
 
 /* Merge a sorted list of `length` keys into the warp's best. */
 template <int N> __device__ static inline void best_merge_list(uint64_t (&key)[N], const uint64_t *list, int length)
@@ -295,8 +294,8 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
 
 /* --- writing the best choices ------------------------------------------------------------------------------------- */
 
-/* Whether the top M by log-probability may differ from the top M by x. They agree unless log-probabilities M and M + 1 tie, and some
- * neighbouring float rounds to the same value. Called by a whole warp. */
+/* Whether the top M by log-probability may differ from the top M by x. They can differ only if the log-probabilities M and M + 1 are equal,
+ * and some neighbouring float rounds to the same value. Called by a whole warp. */
 template <int N> __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_nth<N>(key, c.want - 1), next = best_nth<N>(key, c.want);
@@ -466,7 +465,7 @@ typedef struct many_shared {
     uint64_t key[1]; /* [min(M, V)] selected keys, if shared memory suffices */
 } many_shared;
 
-/* Key of a symbol; 0: it cannot be selected. If `norm` is NaN, no symbol can. */
+/* Key of a symbol; 0: the symbol cannot be selected. If `norm` is NaN, no symbol can be selected. */
 __device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
                                            int32_t v)
 {

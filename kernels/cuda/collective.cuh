@@ -7,7 +7,7 @@
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/warp/warp_scan.cuh>
 
-/* The sum over the lanes up to this one. All lanes of a warp call it. */
+/* The sum over the lanes up to this one. All lanes of a warp must call this function. */
 __device__ static inline int32_t gpu_warp_prefix_sum(int32_t x)
 {
     using scan = cub::WarpScan<int32_t>;

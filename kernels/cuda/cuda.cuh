@@ -1,8 +1,8 @@
 /* The subset of CUDA that kernels use.
  *
- * Tests compile the kernels for the host (tests/cuda/cuda_host.h), with a block's threads as fibres: no inline PTX, mma, clusters,
- * grid-wide barriers or __activemask; all threads of the mask call shuffles and __syncwarp. A kernel has one argument, a struct by value.
- * Shared memory comes from gpu_shared().
+ * Tests compile the kernels for the host, with a block's threads as fibres (tests/cuda/cuda_host.h). So kernels have no inline PTX, mma,
+ * clusters, grid-wide barriers or __activemask. All threads of the mask call shuffles and __syncwarp. A kernel has one argument, a struct
+ * by value. Shared memory comes from gpu_shared().
  *
  *     __global__ static void work(gpu_copy a) { ... }
  *     GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);

@@ -1,6 +1,6 @@
-/* A run: laid out on the host, uploaded, enqueued operation by operation, downloaded.
+/* Runs on the GPU. A run is laid out on the host, uploaded, enqueued operation by operation, and downloaded.
  *
- * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. */
+ * Order of pinned memory: data for the host only; uploads; columns, which are uploaded and downloaded; downloads. */
 #include "executor.h"
 
 #include <string.h>
@@ -150,7 +150,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
     if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
-/* Fill the arrays for upload that give the first symbol and the length of each input's vocabulary subset. */
+/* Fill the arrays, to be uploaded, that give the first symbol and the length of each input's vocabulary subset. */
 static void make_subset(cuda_run *r, rill_vocab_subset subset)
 {
     const size_t idx = (size_t)subset - 1;
@@ -373,8 +373,8 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Whether the run's results may arrive asynchronously: its micro-batch has none pending, and the run returns only choices, no columns or
- * attention weights. */
+/* Whether the run's results may arrive asynchronously: its micro-batch has no pending results, and the run returns only choices, no columns
+ * or attention weights. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

@@ -1,5 +1,5 @@
-/* device.cuh: a GPU and a stream, as gpu.cu and product.cu share them. The tests' host implementation
- * of gpu.h has its own. */
+/* device.cuh: the structs of a GPU and a CUDA stream, for gpu.cu and product.cu. The tests' host implementation of gpu.h has its own
+ * structs. */
 #pragma once
 
 #include <pthread.h>

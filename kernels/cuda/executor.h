@@ -14,7 +14,7 @@ static inline size_t cuda_product_width(size_t n)
     return (n + 7) / 8 * 8;
 }
 
-/* How an operation is launched, as decided when the network is finished; see fuse.c. */
+/* How an operation is launched. fuse.c decides this when the network is finished. */
 typedef struct cuda_fused_op {
     gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
     /* The next four members are used by products (GEMMs) only. */
@@ -31,7 +31,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] launch of each operation */
     size_t *rounded_bytes;   /* [buffers] bytes of a row's bf16 or fp16 copy, which GEMMs read; 0: there is no copy */
     size_t n_ops, n_buffers; /* elements of `op` and of `rounded_bytes` */
-    int is_fill;             /* 1: an encoder, whose runs update slots ahead of the graphs that decode (streams.c) */
+    int is_fill;             /* 1: an encoder, whose runs update slots ahead of decoding, in another stream */
 } cuda_fused_graph;
 
 /* The CUDA data of a network (rill_network.data): weights on the device, uploaded in order while the network is built. */
@@ -106,7 +106,7 @@ typedef struct cuda_session {
     size_t key_capacity;
     int capture_failures;
     int guarded;         /* 1: runs have guards, known bytes after each array that show writes beyond it (guards.c) */
-    char *guard_pattern; /* pinned: a guard's bytes, then those of the run's guards as the device has them */
+    char *guard_pattern; /* pinned: the bytes of a guard, then the bytes that the device has in the run's guards */
     size_t guard_bytes;
 } cuda_session;
 
@@ -115,7 +115,7 @@ typedef struct cuda_kv {
     rill_index_space space;
     /* host arrays from which `first` and `length` were made: attention operations with the same three arrays share them */
     const int32_t *source_first, *source_length, *source_slot;
-    /* [rows] first row of keys and values (or path entry) for each row; number of them; in pinned memory */
+    /* [rows] for each row, its first row of keys and values (or its first path entry), and their number; in pinned memory */
     int32_t *first, *length;
     size_t max_length;
 } cuda_kv;
@@ -124,7 +124,7 @@ typedef struct cuda_kv {
  * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
-    int32_t *step_start, *live;    /* [steps] first row of each step; number of sequences that it processes */
+    int32_t *step_start, *live;    /* [steps] first row of each step; number of sequences that the step processes */
     int32_t *read_row, *write_row; /* [tokens] row of the gates to read; row of `out` to write */
     int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
@@ -135,10 +135,10 @@ typedef struct cuda_selection {
     int32_t *tag_entry; /* [rows] column entry that receives the row's best symbol; NULL: entry r for row r */
     int32_t n_picks; /* number of picks (actions whose log-probabilities the host requests) in the operation's rows */
     int32_t *pick_count; /* [1] n_picks, as uploaded for the kernel */
-    /* [picks] row and symbol of each pick; its position in the host's arrays */
+    /* [picks] row and symbol of each pick; position of each pick in the host's arrays */
     int32_t *pick_row, *pick_symbol, *pick_index;
-    int32_t *count, *action; /* [rows] number of choices; [rows, M] their actions; downloaded */
-    /* [rows, M] log-probabilities of the choices; [picks] those of the picks; downloaded */
+    int32_t *count, *action; /* [rows] number of choices; [rows, M] actions of the choices; downloaded */
+    /* [rows, M] log-probabilities of the choices; [picks] log-probabilities of the picks; downloaded */
     float *logp, *pick_logp;
 } cuda_selection;
 
@@ -162,7 +162,7 @@ typedef struct cuda_run {
     /* [spaces + 1] rows for which memory is allocated and kernels are launched: space_rows, rounded up if the run may be captured */
     size_t *max_rows;
     size_t zeroed_bytes;                    /* bytes at the start of layout_memory that a new run zeroes */
-    size_t host_end, down_end, columns_end; /* ends of the parts of pinned memory, see cuda_run.c */
+    size_t host_end, down_end, columns_end; /* ends of the first three parts of pinned memory, see cuda_run.c */
     size_t used;                            /* offset of the next upload array in pinned memory */
     size_t back_begin, back_end;            /* range of pinned memory to download */
     /* [spaces + 1] number of rows: space_rows[0] of the run, the others of its index spaces; pinned */
@@ -304,12 +304,13 @@ void cuda_graph_runs(const rill_session *session, rill_graph_runs *out); /* a me
 
 /* --- defined in guards.c -------------------------------------------------------------------------------------------- */
 
-/* Whether the environment asks for guards, RILL_CUDA_GUARDS. For tests: a run then waits for the device. */
+/* Whether RILL_CUDA_GUARDS in the environment asks for guards. For tests, because a run with guards waits for the device. */
 int cuda_are_guards_wanted(void);
 /* The largest number of guards in a run's pinned memory and its copy on the device, and in its workspace. */
 size_t cuda_max_frame_guards(const cuda_run *r);
 size_t cuda_max_work_guards(const cuda_run *r);
-/* Enqueue the upload of all guards; then wait for the run and fail if one was written. Nothing without guards. */
+/* cuda_fill_guards(): enqueue the upload of all guards. cuda_check_guards(): wait for the run, and fail if a guard was overwritten. Without
+ * guards they do nothing. */
 rill_status cuda_fill_guards(cuda_run *r);
 rill_status cuda_check_guards(const cuda_run *r);
 
@@ -319,7 +320,7 @@ rill_status cuda_check_guards(const cuda_run *r);
 int cuda_is_written(const dev_graph *graph, int32_t index);
 /* Compute the indices that depend only on the host's data, and the inputs from which the device computes all others. */
 void cuda_make_indices(cuda_run *r);
-/* Enqueue the computation of an index, unless done. Enqueue the operations that write its columns first. */
+/* Enqueue the computation of an index, unless it was enqueued before. The operations that write its columns must be enqueued first. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- defined in fuse.c -------------------------------------------------------------------------------------------- */
@@ -333,7 +334,7 @@ static inline const cuda_fused_op *cuda_get_fused_op(const cuda_run *r, const de
     return r->fused->op + (op - r->graph->op);
 }
 
-/* Bytes per row that the fused operation moves, minus those of the unfused operation in fp32. Mostly negative. */
+/* Bytes per row that the fused operation moves, minus the bytes that the unfused operation moves in fp32. Mostly negative. */
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op);
 
 /* --- defined in ops.c --------------------------------------------------------------------------------------------- */
@@ -357,7 +358,8 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
 
 /* --- defined in selection.c ----------------------------------------------------------------------------------------- */
 
-/* Bytes of: legal sets to upload; results to download, without columns; an operation's device working memory. */
+/* cuda_legal_bytes(): bytes of the legal sets, which are uploaded. cuda_back_bytes(): bytes of the results to download, without columns.
+ * cuda_choices_work_bytes(): an operation's working memory on the device. */
 size_t cuda_legal_bytes(const cuda_run *r);
 size_t cuda_back_bytes(const cuda_run *r);
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op);

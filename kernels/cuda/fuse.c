@@ -51,7 +51,7 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Make an operation also write a rounded copy of its output for GEMMs; without other readers, no fp32 copy. */
+/* Make an operation also write a rounded copy of its output, for GEMMs. If only GEMMs read the output, the fp32 copy is not written. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);
@@ -63,7 +63,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
             if ((op->view[view].use & RILL_OUT) || op->kind == RILL_OP_MASK) {
                 rewritten = 1;
-                /* an operation that writes only some columns keeps the others, which may be read */
+                /* an operation that writes only some columns keeps the other columns, which may be read */
                 kept |= output_tensor(p, op) != value;
                 continue;
             }

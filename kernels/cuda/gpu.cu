@@ -153,7 +153,7 @@ static bool map_more(const gpu_device *device, CUdeviceptr address, size_t bytes
     return mapped;
 }
 
-/* The first growth of a region reserves addresses for its maximum size; a process has 2^47. The region then never moves. */
+/* The first growth of a region reserves addresses for its maximum size; a process has 2^47 addresses. The region then never moves. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
@@ -278,7 +278,7 @@ struct gpu_graph_exec {
     cudaGraphExec_t work;
 };
 
-/* The capture of a CUDA graph has thread-local mode, in which other threads may allocate and free memory. */
+/* A capture has thread-local mode, so other threads may allocate and free memory meanwhile. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     why[0] = '\0';
@@ -330,7 +330,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
     const int status = copy_error(cu_stream, why);
-    cu_stream->why[0] = '\0'; /* an unusable GPU fails the next call again */
+    cu_stream->why[0] = '\0'; /* if the GPU is unusable, the next call fails too */
     return status;
 }
 

@@ -41,7 +41,7 @@ const char *gpu_name(const gpu_device *device);
 typedef struct gpu_region {
     char *base;
     size_t bytes; /* bytes of mapped memory, which may be used */
-    /* bytes of reserved addresses; before the first growth the bytes to reserve, 0: all device memory */
+    /* bytes of reserved addresses; before the first growth, the bytes to reserve, 0: all device memory */
     size_t reserved;
     void *impl; /* data of the implementation: gpu.cu, or the tests' host version */
 } gpu_region;
@@ -52,8 +52,8 @@ size_t gpu_granule_bytes(const gpu_device *device);
 /* Return the bytes of device memory that are free now. */
 size_t gpu_free_bytes(const gpu_device *device);
 
-/* Grow a region to at least `bytes`, keeping contents. Returns 0, or what ran out, with nothing changed. GPU_NO_MEMORY also if the region's
- * addresses run out. */
+/* Grow a region to at least `bytes`, keeping contents. Returns 0, or what ran out, with nothing changed. GPU_NO_MEMORY is also returned if
+ * the region's addresses run out. */
 enum { GPU_NO_MEMORY = -1, GPU_NO_ADDRESSES = -2 };
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
 void gpu_free(gpu_device *device, gpu_region *region);
@@ -73,7 +73,7 @@ void gpu_copy_to_device(gpu_stream *cu_stream, void *to, const void *from, size_
 void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t bytes);
 
 /* Stream capture: work enqueued from here on is recorded, not executed. gpu_capture_end() returns the graph, for replay in this stream. On
- * failure -1 or NULL with a reason; the stream is as before. */
+ * failure the functions return -1 or NULL with a reason, and the stream is as before. */
 int gpu_capture_begin(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);
 typedef struct gpu_graph_exec gpu_graph_exec;
 gpu_graph_exec *gpu_capture_end(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES]);

@@ -227,7 +227,8 @@ void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
 /* An index derived from a column:
  *   x(r) = column[entry[r]], and out[r] = base[r] + lookup[x(r)]
- * NULL `entry` and `lookup` are identities, NULL `base` is 0. A negative entry or x gives -1; without `lookup` and `base`, itself. */
+ * NULL `entry` and `lookup` are identities, NULL `base` is 0. If the entry or x is negative, out[r] is -1, or, without `lookup` and `base`,
+ * that value. */
 typedef struct gpu_index {
     gpu_rows rows;
     const int32_t *column, *entry, *lookup, *base;

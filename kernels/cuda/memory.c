@@ -49,7 +49,7 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* Grow a table. Ragged and host tables grow by at least half; for other tables the caller already asks for a reserve. */
+/* Grow a table. Ragged and host tables grow by at least half. For other tables, the caller already asks for more rows than it needs. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);
@@ -146,7 +146,7 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Reserve addresses for each table's largest size: a part of the device's memory per kind of table, so that many sessions fit. */
+/* Reserve addresses for each table's largest size: for each kind of table a part of the device's memory, so that many sessions fit. */
 static void reserve_addresses(const rill_session *s)
 {
     const size_t tables = s->network->n_tables, device_bytes = gpu_memory_bytes(get_cuda(s)->gpu),

@@ -1,7 +1,7 @@
 /* Upper bound on a session's memory besides tables, per row, input and input token, for the engine's memory limit.
  *
- * Follows cuda_run.c's layouts. Graphs of a CUDA stream share one region, sized for the largest. A graph has one frame (memory of a run)
- * per micro-batch. */
+ * The sizes follow the layouts of cuda_run.c. Graphs of a CUDA stream share one region, sized for the largest. A graph has one frame
+ * (memory of a run) per micro-batch. */
 #include "executor.h"
 
 /* Bytes per row of a run, and per token of its inputs. */

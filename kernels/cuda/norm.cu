@@ -99,7 +99,7 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     const int32_t first_row = THREADS == GPU_WARP ? (int32_t)blockIdx.x * WARP_ROWS : (int32_t)blockIdx.x;
     const int32_t r = THREADS == GPU_WARP ? first_row + (int32_t)threadIdx.x / GPU_WARP : first_row;
     if (gpu_leave(first_row >= *a.rows.count)) return;
-    /* a warp returns as a whole, and with a warp per row there is no barrier that it could miss */
+    /* whole warps return; if a row has one warp, there is no barrier that a returned warp could miss */
     if (r >= *a.rows.count) return;
     float *part = THREADS == GPU_WARP ? nullptr : (float *)gpu_shared();
     const norm_rows row = get_norm_rows(a, r);

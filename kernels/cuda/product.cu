@@ -39,12 +39,12 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* What an algorithm computes with if it is fp32 throughout: no tensor cores, no tf32, no emulation by narrower types. */
+/* The numerical properties of an algorithm that computes in fp32 throughout: no tensor cores, no tf32, no emulation by narrower types. */
 static const uint64_t FP32_NUMBERS =
     CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
 
-/* Alignments that algorithms may assume (gpu.h), workspace, and whether sums may be split. fp32 weights use only fp32 kernels without
- * `fast`. */
+/* Make the preferences for algorithms: alignments (gpu.h), workspace, and whether sums may be split. Without `fast`, fp32 weights use fp32
+ * kernels only. */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16,
@@ -101,7 +101,7 @@ static bool get_facts(const cublasLtMatmulAlgo_t *algo, gpu_algo_facts *facts)
                                              &written),
         cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, sizeof tile, &written),
         cublasLtMatmulAlgoCapGetAttribute(algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &numbers, sizeof numbers, &written)};
-    /* older releases than cuBLASLt 13 have no emulation and do not know the attribute */
+    /* releases before cuBLASLt 13 have no emulation and do not know the attribute */
     if (cublasLtMatmulAlgoCapGetAttribute(algo, CUBLASLT_ALGO_CAP_FLOATING_POINT_EMULATION_SUPPORT, &emulates, sizeof emulates,
                                           &written) != CUBLAS_STATUS_SUCCESS)
         emulates = 0;

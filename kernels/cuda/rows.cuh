@@ -126,7 +126,7 @@ static inline bool gpu_aligned(const gpu_row_call &call)
 
 enum { GPU_TILE = 256, GPU_TILE_SHIFT = 8 };
 
-/* A kernel's arguments and how its rows are cut. */
+/* A kernel's arguments, and how its rows are cut into pieces. */
 template <class Args>
 struct gpu_tiled {
     Args a;

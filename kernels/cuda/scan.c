@@ -125,7 +125,7 @@ static void step_gru(const scan_run *s, int32_t t)
     gpu_run_gru(s->r->cu_stream, &cell);
 }
 
-/* Write the last states of sequences; zeros for empty ones. */
+/* Write the last states of sequences; zeros for empty sequences. */
 static void write_last_states(const scan_run *s, const dev_op *op, const cuda_scan *scan, int view, gpu_operand states)
 {
     const gpu_operand out = cuda_operand(s->r, &op->view[view]);

@@ -1,5 +1,5 @@
-/* Choices: uploads requests, downloads top symbols and log-probabilities. Picks are actions whose log-probabilities are requested; the host
- * maps them to symbols. */
+/* Choices: uploads requests, downloads top symbols and log-probabilities. Picks are actions whose log-probabilities are requested. The host
+ * maps the actions to symbols. */
 #include "executor.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ size_t cuda_back_bytes(const cuda_run *r)
     return bytes;
 }
 
-/* Bytes of the kernel's working memory, after three result arrays for operations that write tags to a column. */
+/* Bytes of the kernel's working memory, and of three result arrays before it, which operations that write tags to a column use. */
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
 {
     const size_t rows = r->max_rows[op->space];

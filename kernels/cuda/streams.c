@@ -23,7 +23,8 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* If a graph both writes tables of inputs and uses hypothesis states, all graphs run in one stream: two would wait for each other. */
+/* If a graph both writes tables of inputs and uses hypothesis states, all graphs run in one stream, because two streams would wait for each
+ * other. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
@@ -119,7 +120,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
     return RILL_OK;
 }
 
-/* Grow the array of the slots' last updates; those of new slots are 0, no update. */
+/* Grow the array of the slots' last updates. New slots have 0, which means no update. */
 static rill_status grow_slot_fills(rill_session *s)
 {
     cuda_fills *a = &((cuda_session *)s->data)->fills;
@@ -145,7 +146,8 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- order of work on an input's rows ----------------------------------------------------------------------------- */
 
-/* A visit of all slots of a run: stores `fill` as each slot's last update, or, if `fill` is 0, finds the highest one, `last`. */
+/* A visit of all slots of a run. If `fill` is not 0, it becomes the last update of each slot; otherwise `last` becomes the highest last
+ * update. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;

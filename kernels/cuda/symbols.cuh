@@ -11,7 +11,7 @@ enum {
     SYMBOLS_THREADS = 256, /* maximum number of threads of a block */
 };
 
-/* Threads per row, from the number of symbols alone: the bits of a row's sum depend on it. */
+/* Threads per row. The number follows from the number of symbols alone, because the bits of a row's sum depend on it. */
 static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 {
     if (is_subset) return SYMBOLS_SUBSET_THREADS;

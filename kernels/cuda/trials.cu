@@ -1,4 +1,4 @@
-/* Chooses a matrix's GEMM algorithms by trial; and rill's own GEMM kernel, for matrices without a suitable one.
+/* Chooses a matrix's GEMM algorithms by trial. Has rill's own GEMM kernel, for matrices without a suitable algorithm.
  *
  * A row's bits must not depend on the number of rows, which cuBLASLt does not promise. So algorithms are tried with many numbers of rows.
  * An algorithm passes if every row has the bits of the largest run. */
@@ -178,7 +178,7 @@ static int out_of_memory(char why[GPU_ERROR_BYTES])
     return -1;
 }
 
-/* Allocate and fill a trial's rows: for an output of 256 MiB, at most 12,289, fewer if GPU memory is short. */
+/* Allocate and fill a trial's rows: at most 12,289; fewer if their output would exceed 256 MiB, or GPU memory is short. */
 static int open_trial(trial *t, char why[GPU_ERROR_BYTES])
 {
     enum { MOST = 12289, OUTPUT_BYTES = 256 << 20 };

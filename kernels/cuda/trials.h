@@ -1,4 +1,4 @@
-/* trials.h: which algorithm multiplies a matrix. Plain C. product.cu implements the second section with cuBLASLt,
+/* trials.h: the choice of a matrix's GEMM algorithm. Plain C. product.cu implements the second section with cuBLASLt,
  * tests/cuda/gpu_host.cc with made-up algorithms. */
 #pragma once
 
@@ -21,7 +21,7 @@ typedef struct gpu_candidate {
     gpu_algo_facts facts;
 } gpu_candidate;
 
-/* Whether an algorithm may be tried: its family sums in one order. With fp32 weights unknown families may be tried too. */
+/* Whether an algorithm may be tried, because its family sums in one order. With fp32 weights, unknown families may be tried too. */
 int gpu_algo_may_keep_order(gpu_type type, const gpu_algo_facts *facts);
 
 /* Whether `fast` products may split sums. cuBLASLt was reported to lose the end of K if K is no multiple of 128

@@ -11,7 +11,7 @@
 
 enum { DEV_NAME = 48 };               /* maximum bytes of a stored name, such as a table's, with its NUL */
 enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; floats of a cache line */
-/* bytes of a guard, an area after an array in which nothing may write; see dev_run.guard */
+/* bytes of a guard, an area after an array to which nothing may write; see dev_run.guard */
 enum { DEV_GUARD = 4 * DEV_LINE };
 /* maximum number of micro-batches whose results arrive asynchronously; see rill_rows.group (domain.h) */
 enum { DEV_GROUPS = 2 };
@@ -45,8 +45,8 @@ typedef struct dev_backend {
     /* bit set with bit 1 << rill_weight_type for each type of weights that the device can multiply by */
     unsigned weight_types;
 
-    /* add_matrix(): weights [n, k] of matrix `idx`, row i at w + i * stride. finish(): constants and graphs; or NULL. Both record failures
-     * in the network. */
+    /* add_matrix() takes the weights [n, k] of matrix `idx`, row i at w + i * stride. finish() takes the constants and graphs, and may be
+     * NULL. Both record failures in the network. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     void (*finish)(rill_network *network);
     /* frees the backend's data of a network; network->data may be NULL */
@@ -67,8 +67,8 @@ typedef struct dev_backend {
     /* Called after an input's vocabulary subset, dev_get_subset(session, idx, slot), has changed. n 0: removed; must succeed. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* Run a graph for at least one row. RILL_AGAIN: results arrive asynchronously (only with arguments->async_group); collect() waits for
-     * them, and may be NULL if they never do. */
+    /* Run a graph for at least one row. RILL_AGAIN: results arrive asynchronously, which only happens with arguments->async_group.
+     * collect() waits for such results; it may be NULL if run() never returns RILL_AGAIN. */
     rill_status (*run)(rill_session *session, const struct dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     /* returns the limits that rill_runner_limits() returns */
@@ -151,7 +151,7 @@ typedef struct dev_tensor {
     size_t width;
     /* each row has as many floats as its input's vocabulary subset has symbols; 0: each row has `width` floats */
     rill_vocab_subset subset;
-    /* number of the first operation that writes the tensor; of the last that uses it; -1: none yet */
+    /* number of the first operation that writes the tensor; number of the last operation that uses it; -1: none yet */
     int32_t first_op, last_op;
     int32_t buffer;
 } dev_tensor;
@@ -206,7 +206,7 @@ typedef struct dev_operand {
 } dev_operand;
 
 typedef struct dev_path {
-    /* numbers of the indices for each row's state id, its parent's, and its depth; parent may be DEV_NO_INDEX */
+    /* number of the index for each row's state id, for its parent's state id, and for its depth; parent may be DEV_NO_INDEX */
     int32_t node, parent, depth;
     rill_index_space space;
 } dev_path;
@@ -219,7 +219,7 @@ typedef struct dev_op {
     rill_index_space space;
     /* position of the first width in the operation's list (rill/ops.h); number of operands */
     size_t width, n_views;
-    int32_t out;                 /* position in `view` of its first output; -1: it has no output */
+    int32_t out;                 /* position in `view` of the operation's first output; -1: it has no output */
     dev_operand view[DEV_VIEWS]; /* operands, in the positions that kernels.h numbers, such as LSTM_gates */
     /* number of the index of each row's slot (vocabulary subsets, attention) or symbol (embedding read from a
      * matrix) */
@@ -285,8 +285,8 @@ int dev_same_operand(const dev_operand *a, const dev_operand *b);
 /* Return the vocabulary subset whose symbols an operation reads or writes; 0: it uses the whole vocabulary. */
 rill_vocab_subset dev_op_subset(const dev_op *op);
 
-/* Return 1 if an operation chooses actions, else 0. dev_first_action(): the action of its symbol 0, if it has no
- * vocabulary subset. */
+/* Return 1 if an operation chooses actions, else 0. dev_first_action() returns the action of symbol 0 of an operation without vocabulary
+ * subset. */
 static inline int dev_makes_choices(const dev_op *op)
 {
     return op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX;
@@ -298,7 +298,8 @@ static inline int32_t dev_first_action(const dev_op *op)
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
 
-/* A range of rows. A slot has one. dev_ranges takes the first free range that is large enough, and joins adjacent ones. */
+/* A range of rows; each slot has one. dev_ranges_take() uses the first free range that is large enough. dev_ranges_give() joins adjacent
+ * free ranges. */
 typedef struct dev_range {
     int32_t first, count;
 } dev_range;
@@ -362,8 +363,8 @@ const dev_table *dev_get_table(const rill_network *network, size_t idx);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets in bytes of a run's buffers, for max_rows rows of each index space. The host's memory has the arrays that the host computes, the
- * device's the tensors; both may be one. */
+/* Offsets in bytes of a run's buffers, for max_rows rows of each index space. The host's memory has the arrays that the host computes. The
+ * device's memory has the tensors. On the CPU both are the same memory. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of each index space in a block */
     size_t *parent_row_offset; /* [spaces + 1] offset of dev_block.parent_row, in the host's memory */
@@ -402,7 +403,7 @@ typedef struct dev_run {
     size_t n_guards;
 } dev_run;
 
-/* Place a guard after an array that ends at `end`. Returns the bytes after its last cache line; 0 without guards. */
+/* Place a guard after an array that ends at `end`. Returns the bytes after the array's last cache line; 0 without guards. */
 size_t dev_add_guard(dev_run *run, size_t end);
 static inline size_t dev_guard_bytes(size_t end)
 {
@@ -436,7 +437,7 @@ typedef struct dev_block {
     char *host;   /* memory of the block on the host, laid out as in dev_layout */
     size_t begin; /* position of the block's first row in the run */
     size_t *rows; /* [spaces + 1] number of rows in each index space */
-    /* [spaces + 1] -> [rows of the space] the row's parent-space row; in a distinct space, its value */
+    /* [spaces + 1] arrays [rows of the space]: the parent space's row to which each row belongs; in a distinct space, each row's value */
     int32_t **parent_row;
     /* For each index space an array [rows of the parent space]: the row of this space made from the parent's row, or -1. For a ragged
      * space the array is [sequences + 1]: the first token of each sequence */
@@ -461,8 +462,8 @@ size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, 
 /* Return where an index space's row is in the host's columns: its row of the run, or its token in a ragged space. */
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row);
 
-/* Keys and values that row r attends to: rows first[s] + t, t < length[s], s = slot[r] (or r without `slot`). With a path, positions in
- * its list of state ids. */
+/* Keys and values that row r attends to: rows first[s] + t, t < length[s], s = slot[r] (or r without `slot`). With a path, first[s] + t is
+ * a position in the path's list of state ids. */
 typedef struct dev_memory {
     const int32_t *first, *length, *slot;
 } dev_memory;

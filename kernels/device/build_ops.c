@@ -112,7 +112,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
         dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
 }
 
-/* Check that an operand's symbols are those of this vocabulary subset; 0: of none. Only tensors are checked. */
+/* Check that an operand's symbols are those of this vocabulary subset; 0: of no subset. Only tensors are checked. */
 static void check_tensor_subset(const dev_builder *b, size_t place, rill_vocab_subset subset, const char *what)
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;
@@ -152,7 +152,7 @@ static void build_operand(const dev_builder *b, size_t place, const size_t *widt
     const operand_info *o = operand_at(info, place);
     const void *member = (const char *)&b->op->as + o->offset;
     const size_t width = o->times * widths[o->width];
-    b->op->view[place].index = DEV_NO_INDEX; /* stays if the operation has no such operand */
+    b->op->view[place].index = DEV_NO_INDEX; /* the value that stays if the operation has no such operand */
     if (o->use & RILL_ONE_ROW) {
         const rill_constant constant = *(const rill_constant *)member;
         check_row(b, constant, width, o->name);

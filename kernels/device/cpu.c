@@ -83,7 +83,7 @@ static void close_network(rill_network *network)
     for (size_t i = 0; i < network->n_matrices; i++) free_weights(network->ctx, network->matrix[i].data);
 }
 
-/* Add the bytes that one symbol of a vocabulary subset takes besides its id: its bias and its packed row of weights. */
+/* Add the bytes that each symbol of a vocabulary subset takes besides its id: its bias and its packed row of weights. */
 static void add_sizes(const rill_network *network, rill_network_bytes *bytes)
 {
     enum { STRIP = RILL_VOCAB_SUBSET_PADDING + 1 };
@@ -173,7 +173,7 @@ static rill_status read_rows(const rill_session *s, size_t idx, size_t first, si
     return RILL_OK;
 }
 
-/* Gather and pack the output-layer weights and biases of an input's vocabulary subset; the old ones are freed first. */
+/* Gather and pack the output-layer weights and biases of an input's vocabulary subset, after freeing the old ones. */
 static rill_status set_subset(rill_session *s, size_t idx, int32_t slot)
 {
     const dev_vocab_subset *def = &s->network->subset[idx];

@@ -8,8 +8,8 @@
 
 #include "backend.h"
 
-/* Data of a CPU device (rill_device.data): sizes set by tests, or 0: rows per block, rows per span, attention weights (floats) at a time.
- */
+/* Data of a CPU device (rill_device.data): sizes that tests set; 0: the default. Rows per block, rows per span, and attention weights
+ * (floats) at a time. */
 typedef struct cpu_device {
     size_t block_rows, span_rows, max_attention_weights;
 } cpu_device;

@@ -134,7 +134,8 @@ static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
     }
 }
 
-/* Return the log-probability of symbol v, computed in the kernel's order: bit-identical to those of the top M. */
+/* Return the log-probability of symbol v. It is computed in the kernel's order, so it is bit-identical to the log-probabilities of the top
+ * M. */
 static float symbol_logp(const void *call, size_t r, size_t v)
 {
     const rill_best *best = call;
@@ -266,7 +267,8 @@ void cpu_best(cpu_block *b, const dev_op *op)
  *
  * l_e(v): log-probability of symbol v by model e of E; m(v): the largest of them;
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
- * Since m - log E <= x <= m, x is computed only where m is at least the B-th best m minus log E.
+ * m - log E <= x <= m, so a symbol is among the B best only if its m is at least the B-th best m minus log E. x is computed only for these
+ * symbols.
  *
  * Invariant: x depends on the row and symbol alone. A row with NaN, or only -infinity, in any model has no choices. */
 

@@ -32,7 +32,8 @@ static size_t lay_out_array(dev_run *r, rill_carver *c, size_t count, size_t siz
 
 /* --- sorting sequences by length ---------------------------------------------------------------------------------- */
 
-/* Return 1 if sequence a comes before b: longer first, then by number. A total order: every sorting method gives the same. */
+/* Return 1 if sequence a comes before b: longer sequences first, then smaller numbers. The order is total, so every sorting method gives
+ * the same result. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
@@ -65,8 +66,8 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* Return the largest entry of a column. With elem_length [elements], entries are elements: return their largest elem_length, and skip
- * invalid numbers. */
+/* Return the largest entry of a column. With elem_length [elements], each entry is the number of an element: return the largest elem_length
+ * among these elements, and skip invalid numbers. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;

@@ -1,5 +1,5 @@
-/* Sessions: data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight; its rows in ragged tables
- * are a range.
+/* Sessions have the data that outlives a run: slots, vocabulary subsets, table sizes. A slot holds an input in flight. Its rows in ragged
+ * tables are a range.
  *
  * Invariant: slots' ranges do not overlap, and a failed call changes no slot. */
 #include "backend.h"

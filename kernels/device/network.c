@@ -243,8 +243,8 @@ rill_graph rill_graph_begin(rill_network *network, const char *name)
     return handle;
 }
 
-/* Begin a part of a graph with rows of `parent`. *b serves checks outside operations. what: name in messages. Returns 0 if graph or space
- * do not exist. */
+/* Begin an index space or other part of a graph, with rows of `parent`. *b is for checks outside operations. what: name in messages.
+ * Returns 0 if the graph or the index space does not exist. */
 static int begin_part(dev_builder *b, rill_network *network, rill_graph graph, rill_index_space parent,
                       const char *what)
 {

@@ -1,5 +1,5 @@
-/* Profiles: calls, rows, seconds, flops and bytes of operations. Minimums: operands count once per row, weights once per block. Each
- * thread has its own counters. */
+/* Profiles: calls, rows, seconds, flops and bytes of operations. Flops and bytes are lower bounds: operands count once per row, weights
+ * once per block. Each thread has its own counters. */
 #include <string.h>
 
 #include "backend.h"

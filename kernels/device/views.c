@@ -1,7 +1,7 @@
 /* Views, resolved to operands of an operation.
  *
- * A view names a tensor, table or constant. An operand has an address, a row stride, and an optional index: its row for each row of the
- * operation. */
+ * A view names a tensor, table or constant. An operand has an address, a row stride, and an optional index, which gives the operand's row
+ * for each row of the operation. */
 #include "backend.h"
 
 /* --- making views ------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Reference: C = activation(bias + add + [A1 A2] W^T), element by element, for all weight types.
  *
- * Multiplication and addition round separately, k ascending: vector kernels (fma) differ in the last bits; exact int8 sums do not. */
+ * Multiplication and addition round separately, k ascending. Vector kernels use fma, so their last bits differ. Sums of int8 are exact and
+ * do not differ. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static void all_rows_u8s8(const rill_gemm *g)
     }
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------- */
+/* ---- all weight types ------------------------------------------------------------------------------------ */
 
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool)
 {

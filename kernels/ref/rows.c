@@ -66,7 +66,7 @@ static void run_exp(size_t n, const float *x, float *y)
     for (size_t i = 0; i < n; i++) y[i] = expf(x[i]);
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------- */
+/* ---- recurrent cells ------------------------------------------------------------------------------------- */
 
 static void lstm_rows(const void *arg, size_t begin, size_t end)
 {
@@ -100,7 +100,7 @@ static void gru_rows(const void *arg, size_t begin, size_t end)
     }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------ */
+/* ---- copies, sums, embeddings and norms ------------------------------------------------------------------ */
 
 static void copy_rows(const void *arg, size_t begin, size_t end)
 {
@@ -169,8 +169,8 @@ static inline float at_least(float x, float min)
     return x < min ? min : x;
 }
 
-/* Write the sum of a row's terms to `out`, which may alias a term; if it aliases the fourth or a later one, all terms are read per
- * element. */
+/* Write the sum of a row's terms to `out`, which may alias a term. If it aliases the fourth or a later term, each element is summed over
+ * all terms at once. */
 static void sum_row(float *out, const float *const *term, size_t terms, size_t width, float min)
 {
     const float *a = term[0], *b = term[1], *c = term[2];
@@ -205,7 +205,7 @@ static void sum_rows(const void *arg, size_t begin, size_t end)
     }
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the function table ---------------------------------------------------------------------------------- */
 
 void rill_kernels_init_ref(rill_kernels *k)
 {

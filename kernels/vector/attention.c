@@ -1,7 +1,7 @@
 /* Multi-head attention: scores of the keys, softmax, weighted sum of the values.
  *
  * Up to QUERIES adjacent rows with the same keys form a group that loads each key and value once. Invariant: a row's result does not depend
- * on its group: scores are VL partial sums added by one fixed tree, context elements one FMA chain. */
+ * on its group. A score is VL partial sums, added by one fixed tree; a context element is one FMA chain. */
 #include <assert.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ static void softmax(float *p, size_t n)
     }
 }
 
-/* ---- context --------------------------------------------------------------------------------------------- */
+/* ---- context vectors ------------------------------------------------------------------------------------- */
 
 /* Compute columns [j, j + nv*VL) of the context vectors; in the last vector, only the first n columns. */
 RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, const int nq, const int nv)
@@ -219,8 +219,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores in g->p; `more`: add them to the position bias there. Entries after the last key: -infinity. Returns each head's
- * maximum, in its four lanes. */
+/* Compute all scores in g->p. more: 1 adds them to the position bias that is there. Entries after the last key become -infinity. Returns
+ * each head's maximum, in its four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -243,8 +243,8 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- narrow heads: softmax --------------------------------------------------------------------------------------------- */
 
-/* Replace scores by exponentials. Returns 1 / sum per head, in its four lanes; scaling the context at the end hides the division's
- * latency. */
+/* Replace scores by exponentials. Returns 1 / sum of each head, in the head's four lanes. The context is scaled at the end, which hides the
+ * latency of the division. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;

@@ -39,7 +39,7 @@ typedef struct candidates {
     int32_t id[PIECE + VL];
 } candidates;
 
-/* ---- a piece --------------------------------------------------------------------------------------------- */
+/* ---- reading a piece of a row ---------------------------------------------------------------------------- */
 
 RILL_INLINE vf minus_infinity(void)
 {
@@ -121,14 +121,14 @@ static vf read_piece(const row *r, scan *s, size_t v, size_t n)
     return p.all;
 }
 
-/* Record the lanes of s->x with NaN or +infinity. Without a normaliser no sum shows them. */
+/* Record the lanes of s->x with NaN or +infinity. Without a log-normaliser, no sum shows them. */
 static void find_non_finite(scan *s, size_t n)
 {
     for (size_t i = 0; i < n; i += VL)
         s->non_finite = vm_or(s->non_finite, v_not_less(v_load(s->x + i), v_set1(INFINITY)));
 }
 
-/* ---- the normaliser -------------------------------------------------------------------------------------- */
+/* ---- the log-normaliser ---------------------------------------------------------------------------------- */
 
 /* Prefetch two vectors at symbol v, which is in the next piece. */
 RILL_INLINE void fetch_ahead(const row *r, size_t v)
@@ -193,7 +193,7 @@ static float scan_row(const row *r, scan *s)
     return vm_to_bits(s->non_finite) ? NAN : 0.0f;
 }
 
-/* ---- the bound ------------------------------------------------------------------------------------------- */
+/* ---- a lower bound of the B-th best ---------------------------------------------------------------------- */
 
 /* Return the b-th largest of count * VL values: the largest value that at least b values reach. */
 RILL_INLINE float kth_largest(const vf *x, const int count, size_t b)
@@ -264,9 +264,9 @@ static float kth_lower_bound(const row *r, scan *s, size_t b)
     return kth_largest_bisect(s->x, (r->symbols + VL - 1) / VL, b);
 }
 
-/* ---- candidates ------------------------------------------------------------------------------------------ */
+/* ---- collecting candidates ------------------------------------------------------------------------------- */
 
-/* Append candidates: of the VL symbols from v on, those whose logp reaches `low`. x: their logits with bias and addend. */
+/* Append candidates: those of the VL symbols from v on whose logp reaches `low`. x: the symbols' logits, with bias and addend. */
 RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm, vf low)
 {
     const vf logp = v_sub(x, v_set1(norm));
@@ -290,7 +290,7 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best, and raise *low. Returns false if too many remain, as with ties. */
+/* Remove candidates that are not among the b best, and raise *low. Returns false if too many remain, for example because of ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -308,8 +308,8 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* Append the candidates of a piece, x[0..n). A short piece packs every vector: cheaper than mispredicted branches. Returns false if they
- * do not fit. */
+/* Append the candidates of a piece, x[0..n). In a short piece every vector is packed, which is cheaper than mispredicted branches. Returns
+ * false if the candidates do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -342,7 +342,7 @@ static int collect_all(const row *r, scan *s, candidates *c, size_t b, float nor
     return c->count <= b + b / 4 + 4 * VL || prune_candidates(c, b, &low);
 }
 
-/* ---- ranking --------------------------------------------------------------------------------------------- */
+/* ---- ranking few candidates ------------------------------------------------------------------------------ */
 
 /* rank[i] = number of candidates before candidate i; ties by position. c->logp is readable up to a whole vector. Not inlined, so that
  * ranks stay in memory. */
@@ -382,7 +382,7 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
     return count;
 }
 
-/* ---- a row ----------------------------------------------------------------------------------------------- */
+/* ---- selecting the best symbols of a row ----------------------------------------------------------------- */
 
 /* The B best keys (rill_best_key; a lower key is better) of a row: all keys below `first`, and the `ties` best of the keys in
  * [first, first + (1 << shift)). */
@@ -427,7 +427,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
     }
 }
 
-/* Write the B best ids and logp: take all keys below the cut and the best keys at it, then sort. */
+/* Write the B best ids and logp: take all keys below the cut and the best keys at the cut, then sort. */
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;

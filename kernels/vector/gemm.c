@@ -2,11 +2,11 @@
  *
  * Invariant: an element is a chain of fma(a_k, w_k, sum) from bias + add, k ascending, A1 before A2.
  *
- * Tiles: with AVX-512 the whole panel: 6 rows by 4 vectors, 24 accumulators in 32 registers. With AVX2 6 rows by 2 vectors, or more
- * vectors for few rows. NEON as AVX2, with two registers per vector. */
+ * Tiles: AVX-512 has 6 rows by the whole panel of 4 vectors: 24 accumulators in 32 registers. AVX2 has 6 rows by 2 vectors, or fewer rows
+ * by more vectors. NEON is as AVX2, with two registers per vector. */
 #include "gemm.h"
 
-/* ---- the tile -------------------------------------------------------------------------------------------- */
+/* ---- code of a tile -------------------------------------------------------------------------------------- */
 
 #define POINT(i) const float *const a##i = (i) < mr ? rows[i] : NULL;
 #define MULTIPLY(i, j) \
@@ -39,7 +39,7 @@
         }                                                                        \
         for (; k < count; k++, w += LINE) STEP(FLOATS, 0, k)                     \
     }
-/* As PART_F32, but a line holds two k. If A1 ends in the middle of a line, A2 begins with its upper half. */
+/* As PART_F32, but a line holds two k. If A1 ends in the middle of a line, A2 begins with the line's upper half. */
 #define PART_BF16(p)                                    \
     {                                                   \
         const float *const *const rows = t->a[p];       \
@@ -137,7 +137,7 @@ static size_t bf16_vectors(size_t remaining, size_t rows)
 static const tile_set f32_tiles = {.tile = {TILES(TILE_F32)}, .max_rows = TILE_MAX_ROWS, .vectors = strip_vectors};
 static const tile_set bf16_tiles = {.tile = {TILES(TILE_BF16)}, .max_rows = TILE_MAX_ROWS, .vectors = bf16_vectors};
 
-/* ---- the call -------------------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------------------- */
 
 #if defined(RILL_SET_INT8)
 #define gemm_int8 RILL_SET_INT8(rill_gemm_u8s8)

@@ -3,7 +3,7 @@
  * Invariant: a sum over a row has VL partial sums, added in one tree, so its order depends only on the width. */
 #include "vec.h"
 
-/* ---- cells ----------------------------------------------------------------------------------------------- */
+/* ---- recurrent cells ------------------------------------------------------------------------------------- */
 
 typedef struct lstm_row {
     const float *gate, *prev; /* [4 * width] gates of the row; previous cell state c, NULL if it is zero */
@@ -78,7 +78,7 @@ static void gru_rows(const void *arg, size_t begin, size_t end)
     }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------ */
+/* ---- embeddings, norms and activations ------------------------------------------------------------------- */
 
 /* Load min(n, VL) floats that are `step` floats apart; the other lanes are zero. */
 RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
@@ -158,7 +158,7 @@ static void run_exp(size_t n, const float *x, float *y)
     for (size_t i = 0; i < n; i += VL) v_store_n(y + i, n - i, v_exp(v_load_n(x + i, n - i)));
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the function table ---------------------------------------------------------------------------------- */
 
 /* Copies and sums stay plain C, which compilers turn into vectors. */
 void RILL_FN(rill_kernels_init)(rill_kernels *k)

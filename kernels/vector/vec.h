@@ -17,11 +17,10 @@
  *   v_fold_sum(x), v_fold_max(x) fold the upper half of x onto the lower half until four lanes are left
  *   v4_sum(x), v4_max(x)         lanes (0+2)+(1+3), and the same for the maximum; v4_sum4(a, b, c, d) four such sums
  *
- * Invariant: results do not depend on the lane. Tails use predicates and the same instructions. Sums over lanes use one fixed tree
- * (v_sum).
+ * Invariant: results do not depend on the lane. Tails use predicates and the same instructions. Sums over lanes use one fixed tree (v_sum).
  *
- * exp reduces to |r| <= ln2/2, then a polynomial of degree 6, fitted by a Remez exchange for exp and expm1. tanh = expm1(2x) / (expm1(2x)
- * + 2). Error bounds: docs/kernels.md. */
+ * exp reduces its argument to |r| <= ln2/2 and evaluates a polynomial of degree 6, fitted by a Remez exchange for exp and expm1. tanh =
+ * expm1(2x) / (expm1(2x) + 2). Error bounds: docs/kernels.md. */
 #pragma once
 
 #include <math.h>
@@ -71,7 +70,7 @@ RILL_INLINE vf v_sum_heads(const vf x[4][VL / 4])
     return v_add(v_even_lanes(ab, cd), v_odd_lanes(ab, cd));
 }
 
-/* Return the sum over each group of four lanes, broadcast within the group; the next function does the same for the maximum. */
+/* Return the sum over each group of four lanes, broadcast within the group. The next function does the same for the maximum. */
 RILL_INLINE vf v_sum_quads(vf x)
 {
     const vf y = v_add(x, v_upper_pairs(x, x)), z = v_lower_pairs(y, y);
@@ -83,7 +82,7 @@ RILL_INLINE vf v_max_quads(vf x)
     return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
 }
 
-/* Load the first n lanes at p, or all if n >= VL: a masked load of a whole vector may be slower than a plain one. */
+/* Load the first n lanes at p, or all if n >= VL. A full vector is loaded without a mask, which may be slower. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)
 {
     return n >= VL ? v_load(p) : v_load_first(n, p);
@@ -142,7 +141,7 @@ RILL_INLINE vf v_add_exp(vf sum, vf x)
     return v_fma(v_fma(q, f, v_set1(1.0f)), v_low_bits_as_exponent(n), sum);
 }
 
-/* A quotient over / under whose division is deferred: the product of two quotients then costs one division instead of two. */
+/* A quotient over / under that is not divided yet. The product of two such quotients takes one division instead of two. */
 typedef struct v_ratio {
     vf over, under;
 } v_ratio;

@@ -160,7 +160,7 @@ done
   printf '{"text": "w3", "options": {"num_beams": 3, "k": 2}}\n'
 } >others
 feed others "$rill" decode -m "$tiny" --jsonl -q
-exits 2; says 'line 2: options: beam-size is given twice, "3" and "2"'
+exits 2; says 'line 2: options: num_beams "3" and k "2" are one option, given twice'
 sed -n 1p out >object
 json "$("$rill" decode -m "$tiny" -q -k 3 --n-best 2 <three | sed -n '1s/^0 ||| \(.*\) ||| logp=.*/\1/p')" outputs.0.text object
 

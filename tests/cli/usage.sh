@@ -177,7 +177,9 @@ search '"k": true' 'beam_size: true is not a whole number from 1 to 65536'
 search '"refill": true' 'refill_threshold: true is not a number from 0 to 1'
 search '"memory": true' 'memory: true is not a number of bytes from'
 search '"absolute": true' 'prune_absolute: true is not a text or a number'
-search '"absolute": "avg", "prune_absolute": 1' 'prune_absolute is given twice, "avg" and "1"'
+search '"absolute": "avg"' 'absolute: "avg" is not a number from 0, such as 2.5'
+search '"absolute": 2, "prune_absolute": 1' 'absolute "2" and prune_absolute "1" are one option, given twice'
+search '"prune_absolute": 2, "prune-absolute": 1' 'prune_absolute is given twice, "2" and "1"'
 search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
 search '"shortlist": ""' 'shortlist: "" is not the path of a file'
 search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
@@ -272,7 +274,10 @@ refused() { # refused MESSAGE OPTION...
   run "$rill" decode -m "$tiny" "${@:2}"
   exits 1; says "rill: $1"
 }
-refused '--beam-size is given twice, "3" and "4"' -k 3 --num-beams 4
+refused '-k "3" and --num-beams "4" are one option, given twice' -k 3 --num-beams 4
+refused '--num-beams "4" and --beam-size "5" are one option, given twice' --num-beams 4 --beam-size 5
+refused '--num_beams is given twice, "4" and "5"' --num_beams 4 --num_beams 5
+refused '--input "one" and -i "two" are one option, given twice' --input one -i two
 refused 'unknown option --num-beam; did you mean --num-beams?' --num-beam 4
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best --quiet
 refused "unknown option --max-len-b: for fairseq's ax + b, set max-length-factor to a and max-length to b" --max-len-b 200
@@ -318,22 +323,28 @@ exits 1; says "rill: -m: the path is empty"
 run "$rill" bench -m "$tiny" --methods greedy --methods fixed
 exits 1; says "rill: --methods is given twice: write one list, --methods greedy,fixed"
 run "$rill" decode -m "$tiny" -i one --input two
-exits 1; says "--input is given twice, \"one\" and \"two\""
+exits 1; says "-i \"one\" and --input \"two\" are one option, given twice"
 
 # One value in two spellings is given once; two values are refused, and so are two spellings of a name or a path.
 for words in "--workers 2 --workers 02" "--threads 1 --threads 01" "--max-length 7 --max-length 07" "--length-penalty 1.50 --lenpen 1.5" \
-  "--script-memory 64M --script-memory 65536k" "--memory 1G --memory 1024M" "--prune-absolute 1.50 --absolute 3/2"; do
+  "--script-memory 64M --script-memory 65536k" "--memory 1G --memory 1024M" "--prune-absolute 1.50 --absolute 15e-1"; do
   # shellcheck disable=SC2086
   run "$rill" decode -m "$tiny" -q -i /dev/null $words
   exits 0; silent
 done
 for word in avg none float32; do
-  refused "--prune-absolute is given twice, \"$word\" and \"1\"" --prune-absolute=$word --prune-absolute=1
+  refused "--prune-absolute: \"$word\" is not a number from 0, such as 2.5" --prune-absolute=$word --prune-absolute=1
 done
+refused '--prune-absolute: "+2" is not a number from 0, such as 2.5' --prune-absolute +2
+refused '--absolute: "-1" is not a number from 0, such as 2.5' --absolute -1
+refused '--prune-relative: "2" is not a ratio of probabilities above 0 and at most 1' --prune-relative 2
+refused '--relative-local: "0" is not a ratio of probabilities above 0 and at most 1' --relative-local 0
+refused 'relative: "2" is not a ratio of probabilities above 0 and at most 1' --heuristic relative:2
+refused 'unknown option --m; ' --m model
 refused '--workers is given twice, "2" and "3"' --workers 2 --workers 3
 refused '--workers is given twice, "1" and "auto"' --workers 1 --workers auto
 refused '--script-memory is given twice, "64M" and "64G"' --script-memory 64M --script-memory 64G
-refused '--input is given twice, "1" and "01"' -i 1 -i 01
+refused '-i is given twice, "1" and "01"' -i 1 -i 01
 
 # --- a model where none is expected: the message about it
 run "$rill" list actions -m "$tiny"

@@ -93,7 +93,7 @@ class Errors(Case):
             "did you mean": {"max_candidate": 3},
             "from 1 to 65536": {"k": 0},
             "method greedy": {"method": "greedy", "k": 5},
-            "beam_size is given twice": {"num_beams": 4, "k": 5},
+            "are one option, given twice": {"num_beams": 4, "k": 5},
             "an option of opening a model": {"weights": "int8"},
             "every output has ids": {"word_scores": True},
             "prefetch": {"prefetch": 0},
