@@ -32,7 +32,7 @@ rill_status rill__read_threshold(rill_context *ctx, const char *heuristic, const
 
 static rill_status create_threshold(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
-    double value;
+    double value = 0;
     RILL__TRY(rill__read_threshold(ctx, table->name, table->name, arguments, &value));
     threshold *t = rill_alloc(ctx, sizeof *t);
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "a heuristic");
