@@ -137,7 +137,7 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* Name of a tensor for messages: a view has its base tensor's. */
+/* Name of a tensor for messages; for a view, the name of its base tensor. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);

@@ -18,7 +18,7 @@ typedef struct tensor_part {
 typedef struct tensor_entry {
     rill_file_tensor tensor; /* the public part of the entry; must be the first member */
     size_t part;
-    /* quantised integers: byte offset of the fp32 scales, and their number: 1, one per row, or 0 if not quantised */
+    /* quantised integers: byte offset of the fp32 scales; number of scales: 1, one per row, or 0 without scales */
     size_t scales_offset, n_scales;
     float fixed_scale; /* not 0: the scale of all elements, which the file does not contain; n_scales is 1 */
     size_t zero_rows;  /* number of rows of zeros that follow the rows in the file; shape[0] counts them too */

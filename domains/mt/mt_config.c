@@ -8,7 +8,7 @@
 #include "config_json.h"
 #include "mt.h"
 
-/* MT_SCALED_OUTPUT in a family's row is a default: read_output_scale() reads the configuration. */
+/* A family's row has the default of MT_SCALED_OUTPUT. read_output_scale() then reads config.json. */
 #define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
 
 static const mt_family mt_families[] = {
@@ -31,8 +31,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* Limit on positions, relative to the configured number: time is quadratic in the input length. transformers has no limit on computed or
- * relative positions. */
+/* Maximum number of positions, as a multiple of the configured number. transformers limits neither computed nor relative positions, but
+ * encoding takes time quadratic in the input length. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -79,7 +79,7 @@ rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *o
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* Read flags. Only Marian models may change their type's defaults. */
+/* Read config.json's flags. Only Marian models may change the defaults of their model_type. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {

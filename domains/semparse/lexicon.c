@@ -332,7 +332,8 @@ static rill_status add_elements(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Return 1 if a left context may not contain this class: it is compared with rewritten words, where numbers are no longer typed. */
+/* Return 1 if a left context may not contain this class. Left contexts are compared with rewritten words, in which numbers are no longer
+ * recognised. */
 static int is_no_left_class(rill__pattern_class kind)
 {
     return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__ANY && kind != RILL__START;

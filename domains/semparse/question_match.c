@@ -249,8 +249,8 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and as the value the likelier one (p.m. in the lexicon's afternoon range).
- * full: 1 for "200", which is a 24-hour time. */
+/* Capture a clock time without am or pm. Its value is p.m. in the lexicon's afternoon range. full 1: the time has the form "200", which is
+ * never p.m. by default. Both readings are captured too. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;

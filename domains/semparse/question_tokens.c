@@ -103,7 +103,7 @@ size_t rill__drop_character(char *data, size_t length, char c)
     return kept;
 }
 
-/* Append the token raw_bytes[offset .. offset + length). span: its bytes before characters were dropped. */
+/* Append the token raw_bytes[offset .. offset + length). span: number of its bytes before characters were dropped. */
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
@@ -139,7 +139,7 @@ static int is_inner(char c)
     return is_letter(c) || rill_is_digit(c) || strchr("'+#_$&@%", c) != NULL;
 }
 
-/* Return 1 if the text is an abbreviation of one or two letters between dots, such as "p.m", "u.s.a" or "ph.d", else 0. */
+/* Return 1 if the text is an abbreviation, else 0: one or two letters between dots, such as "p.m", "u.s.a" or "ph.d". */
 static int is_abbreviation(const char *data, size_t length)
 {
     size_t piece = 0, dots = 0;

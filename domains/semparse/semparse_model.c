@@ -132,8 +132,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any. Without one, warn if the vocabularies have placeholders and inputs are raw text: nothing replaces names
- * then. */
+/* Load the lexicon, if any. Without one nothing replaces names by placeholders: warn if the vocabularies have placeholders and inputs are
+ * raw text. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;

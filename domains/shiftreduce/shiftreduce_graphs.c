@@ -74,7 +74,7 @@ static rill_tensor first_bilstm(const encode_builder *e, rill_tensor x)
     return bilstm_layer(e, 0, e->frames, 0);
 }
 
-/* Predict a tag for each untagged frame. After NaN logits the word gets the first tag, and its sentence gets no scores. */
+/* Predict a tag for each untagged frame. If its logits are NaN, the word gets the first tag, and its sentence gets no scores. */
 static void predict_tags(const encode_builder *e, rill_tensor outputs)
 {
     const size_t tags = (size_t)e->p->n_tags - PARSER_FIRST_TAG;

@@ -87,7 +87,8 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style: split hyphenated words if the model has a tag HYPH, and keep the character \" if it is one of its words. */
+/* Choose the tokenizer's style by the vocabularies. With a tag HYPH, hyphenated words are split. With the straight double quote among the
+ * words, quotes stay as they are. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
@@ -154,7 +155,7 @@ static rill_status split_labels(loader *l)
     return RILL_OK;
 }
 
-/* Fail if a tag cannot be written into a tree, or is -NONE-: a tree reader would drop its word as a trace. */
+/* Fail if a tag cannot be written into a tree. The tag -NONE- is refused too: a tree reader would drop its word as a trace. */
 static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->n_tags; i++) {

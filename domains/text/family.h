@@ -138,5 +138,5 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_con
 /* rill_tokenizer_is_translation() (tokenizer.h) for texts of a family's tokenizer. */
 int rill_family_is_translation(const rill_family_tokenizer *self, const char *bytes, size_t length, size_t *head);
 
-/* Returns 1 if a token has the form of a language token, and set *name to the name that users write. */
+/* Returns 1 if a token has the form of a language token, and sets *name to the name that users write. */
 int rill_language_token_name(rill_language_form form, const char *token, size_t length, rill_slice *name);

@@ -183,7 +183,7 @@ static void replace_pairs(rill_chars *text)
             }
 }
 
-/* Among the characters dropped is RW_HIDDEN_DOT. */
+/* Drop control characters, RW_HIDDEN_DOT included. */
 static void drop_controls(rill_chars *text)
 {
     size_t n = 0;

@@ -8,7 +8,7 @@
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
+/* Returns the length of the character at the start of `bytes`, and sets *c to it. If it is malformed: 0, and *c = -1. */
 static size_t read_char(const char *bytes, size_t length_left, utf8proc_int32_t *c)
 {
     const utf8proc_ssize_t max = length_left < 4 ? (utf8proc_ssize_t)length_left : 4;

@@ -17,7 +17,7 @@ size_t rill_utf8_check(const char *bytes, size_t length);
 /* Returns the length in bytes of the well-formed character at the start of `bytes`, or 0 if it is malformed. length_left > 0 */
 size_t rill_utf8_length(const char *bytes, size_t length_left);
 
-/* Returns the character at *pos < length, and move *pos past it. If it is malformed, return -1 and move *pos by 1. */
+/* Returns the character at *pos < length, and moves *pos past it. If it is malformed: returns -1, and moves *pos by 1. */
 int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
 
 /* Returns the number of bytes up to the start of the next character, at least 1; length > 0. */
