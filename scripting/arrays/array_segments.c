@@ -79,7 +79,7 @@ static double min_of(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = max_of(x, n), total = 0;
-    /* empty, only -infinity, or an infinite element: the result is this maximum, or NaN if an element is NaN */
+    /* no elements, all -infinity, or one +infinity: the result is this maximum, or NaN if an element is NaN */
     if (isinf(max)) {
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];

@@ -139,8 +139,8 @@ static const char *option_reader(const rill_option *row)
     return row->type == RILL_OPTION_TEXT && row->argument[0] == '[' ? "form" : "value";
 }
 
-/* Append options to the list on top of the stack, each a table: its name, the same as a Lua identifier, its function in read.lua, kind,
- * domain, and all of its names in both spellings. */
+/* Append a table for each option to the list on top of the stack. Its fields: the name; `spelt`, the same as a Lua identifier; `read`, the
+ * function in read.lua; kind; domain; `spellings`, all of its names in both spellings. */
 static void append_rows(lua_State *L, const rill_option *row, const char *kind, const char *domain)
 {
     char spelt[SCRIPT_NAME_MAX], alias[RILL_OPTION_MAX];

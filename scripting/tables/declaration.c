@@ -265,7 +265,7 @@ typedef struct instance_creation {
     rill_status refused;
 } instance_creation;
 
-/* Call the script's `create`, whose result becomes the value of the new instance; nil, or nil and a message: the arguments are invalid. */
+/* Call the script's `create`. Its result becomes the value of the new instance; nil, or nil and a message, refuses the arguments. */
 static int make_value(lua_State *L)
 {
     instance_creation *m = lua_touserdata(L, 1);
@@ -373,8 +373,8 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or none fail. *id: the first,
- * if some. */
+/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or none fail. *id: if
+ * some fail, the first of them. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {
