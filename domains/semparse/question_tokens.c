@@ -37,19 +37,13 @@ static uint32_t lower_case(uint32_t c)
     return c;
 }
 
-static int char_in(uint32_t code, const char32_t *list)
-{
-    while (*list != 0 && *list != code) list++;
-    return *list != 0;
-}
-
 /* Return the normal form of a character (no white space): lower case, plain quotes and dashes. */
 static uint32_t normal_character(uint32_t c)
 {
-    if (char_in(c, U"‘’‚‛′´`")) return '\'';
-    if (char_in(c, U"“”„″«»")) return '"';
-    if (char_in(c, U"\u2010\u2011\u2012\u2013\u2014\u2015\u2212")) return '-'; /* hyphens, dashes, minus */
-    return char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
+    if (rill_char_in(c, U"‘’‚‛′´`")) return '\'';
+    if (rill_char_in(c, U"“”„″«»")) return '"';
+    if (rill_char_in(c, U"\u2010\u2011\u2012\u2013\u2014\u2015\u2212")) return '-'; /* hyphens, dashes, minus */
+    return rill_char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
 }
 
 /* --- splitting into tokens ---------------------------------------------------------------------------------------- */
@@ -300,8 +294,8 @@ static int begins_sentence(const char *line, size_t pos)
 
 static char quote_kind(uint32_t code)
 {
-    if (char_in(code, U"\"«»“”„")) return '"';
-    return char_in(code, U"'‘’‚") ? '\'' : 0;
+    if (rill_char_in(code, U"\"«»“”„")) return '"';
+    return rill_char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
 /* Return 1 if the bytes [from, to) are inside quotes. Single and double quotes are tracked separately, because an apostrophe may look like

@@ -109,15 +109,13 @@ static rill_status read_line(lexicon_reader *r, rill_slice line)
 
 static rill_status read_lines(lexicon_reader *r, const char *bytes, size_t size)
 {
-    const char *end = bytes + size;
     if (size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0)
         return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT, "%s: the file is compressed: unpack it with gunzip",
                          r->path);
-    for (const char *line = bytes; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline != NULL ? newline : end;
+    for (rill_slice rest = {bytes, size}, line; rest.length > 0;) {
+        rill_slice_cut(&rest, '\n', &line);
         r->line++;
-        TRY(read_line(r, (rill_slice){line, (size_t)(stop - line)}));
-        line = stop + (newline != NULL);
+        TRY(read_line(r, line));
     }
     if (r->n > 0) return RILL_OK;
     return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
