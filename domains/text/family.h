@@ -69,10 +69,11 @@ typedef struct rill_tokenizer_config {
     rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
-/* Read the first three files, and tokenizer.json if `tokenizer` is set. The caller closes `config`, also after a failure.
+/* Read the first three files. The caller closes `config`, also after a failure.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_IO · RILL_ERR_MEMORY */
-rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
-                                       int tokenizer);
+rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory);
+/* Read another file of the directory. *out: closed by the caller; unchanged if the file is absent. Returns as rill_config_open(). */
+rill_status rill_tokenizer_config_read(const rill_tokenizer_config *config, const char *file, rill_config **out);
 void rill_tokenizer_config_close(rill_tokenizer_config *config);
 
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */

@@ -70,10 +70,8 @@ static rill_status find_all_languages(rill_family_tokenizer *t)
 static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
-        size_t length;
-        const char *token = rill_vocabulary_token(t->tokens.vocabulary, t->language[i].id, &length);
-        if (rill_slice_is(word, t->language[i].name) || rill_slice_equal(word, (rill_slice){token, length}))
-            return t->language[i].id;
+        const char *token = rill_vocabulary_token(t->tokens.vocabulary, t->language[i].id, NULL);
+        if (rill_slice_is(word, t->language[i].name) || rill_slice_is(word, token)) return t->language[i].id;
     }
     return -1;
 }
