@@ -145,27 +145,19 @@ static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
     return RILL_OK;
 }
 
-/* Read the type of a variable. `names` is indexed by CTranslate2's number of the type (its types.h). */
+/* Read the type of a variable: its number in CTranslate2's types.h or, before version 4, the number of bytes of an element. */
 static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
 {
-    static const char *const names[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+    static const char *const by_number[6] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+    static const char *const by_size[6] = {[1] = "I8", [2] = "I16", [4] = "F32"};
+    const int typed = w->file->ct2_version >= FIRST_WITH_TYPES;
     uint32_t number;
     TRY(take_integer(w, 1, e->name, &number));
-    if (number >= sizeof names / sizeof *names)
-        return TENSOR_FAIL(w->file, w->part, e->name, "expected a type from 0 to 5");
-    *type = tensor_type_find(names[number]);
-    e->dtype = (*type)->name;
-    return RILL_OK;
-}
-
-/* Before version 4 a variable has no type; the size of its elements decides. */
-static rill_status take_element_size(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
-{
-    uint32_t size;
-    TRY(take_integer(w, 1, e->name, &size));
-    if (size != 1 && size != 2 && size != 4)
-        return TENSOR_FAIL(w->file, w->part, e->name, "expected elements of 1, 2 or 4 bytes, found %u", size);
-    *type = tensor_type_find(size == 1 ? "I8" : size == 2 ? "I16" : "F32");
+    const char *name = number >= sizeof by_size / sizeof *by_size ? NULL : (typed ? by_number : by_size)[number];
+    if (name == NULL)
+        return TENSOR_FAIL(w->file, w->part, e->name, "expected %s, found %u",
+                           typed ? "a type from 0 to 5" : "elements of 1, 2 or 4 bytes", number);
+    *type = tensor_type_find(name);
     e->dtype = (*type)->name;
     return RILL_OK;
 }
@@ -195,7 +187,7 @@ static rill_status take_variable(ct2_reader *w)
     TRY(take_name(w, "the name of a variable", &e->name));
     if (w->file->ct2_revision == 1) TRY(rename_first_revision(w, &e->name));
     TRY(take_shape(w, e));
-    TRY((typed ? take_type : take_element_size)(w, e, &type));
+    TRY(take_type(w, e, &type));
     TRY(take_integer(w, 4, e->name, &count));
     const size_t bytes = typed ? count : (size_t)count * type->bytes;
     e->begin = w->offset + w->n_used;
@@ -310,7 +302,7 @@ rill_status ct2_read(rill_tensor_file *t)
     uint32_t variables = 0, aliases = 0;
     t->part->data_size = t->part->size;
     TRY(take_file_header(&w, &variables));
-    TRY(tensor_reserve_entries(t, variables));
+    TRY(GROW(&t->arena, t->entries, variables, t->name));
     for (uint32_t i = 0; i < variables; i++) TRY(take_variable(&w));
     tensor_sort_entries(t);
     TRY(check_unique_names(t));
@@ -318,7 +310,7 @@ rill_status ct2_read(rill_tensor_file *t)
     set_missing_scales(t, variables);
     TRY(peek_bytes(&w));
     if (t->ct2_version >= FIRST_WITH_ALIASES) TRY(take_count(&w, "the number of aliases", MIN_ALIAS, &aliases));
-    TRY(tensor_reserve_entries(t, aliases));
+    TRY(GROW(&t->arena, t->entries, t->count + aliases, t->name));
     for (uint32_t i = 0; i < aliases; i++) TRY(take_alias(&w, variables));
     if (w.offset + w.n_used != t->part->size) return ct2_fail(&w, "the end", "data follow the end");
     tensor_sort_entries(t);

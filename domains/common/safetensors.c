@@ -176,7 +176,7 @@ static rill_status safetensors_read(rill_tensor_file *t)
         TRY(read_header(t->arena.ctx, &t->part[i]));
         max_entries += json_object_size(t->part[i].header_json);
     }
-    TRY(tensor_reserve_entries(t, max_entries));
+    TRY(GROW(&t->arena, t->entries, max_entries, t->name));
     for (size_t i = 0; i < t->n_parts; i++) TRY(read_entries(t, i));
     tensor_sort_entries(t);
     return RILL_OK;
