@@ -182,7 +182,7 @@ static rill_status read_domain(const folder_reader *r, const json_t *root, const
     rill_folder *f = r->folder;
     const json_t *domain = json_object_get(rill, "domain");
     const char *type = json_string_value(json_object_get(root, "model_type"));
-    /* CTranslate2's config.json has no model_type, so model.bin decides. */
+    /* CTranslate2's config.json has no model_type, and old directories have no config.json: model.bin decides. */
     if (type == NULL && rill_directory_has_file(r->path, "model.bin")) type = "ctranslate2";
     const char *reader = type != NULL ? domain_for_type(f->ctx, type) : NULL;
     if (domain != NULL && (!json_is_string(domain) || json_string_length(domain) >= sizeof f->domain))
@@ -339,14 +339,10 @@ static rill_status read_config(rill_folder *f, const char *path)
     json_auto_t *root = NULL;
     rill_status status = rill_json_read(f->ctx, file, &root);
     f->found = status != RILL_ERR_NOT_FOUND;
-    const char *reader = !f->found && rill_directory_has_file(path, "model.bin")
-                             ? domain_for_type(f->ctx, "ctranslate2")
-                             : NULL;
-    if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
     if (status == RILL_OK) status = read_root(&r, root);
     if (f->found) return status;
     rill_error_clear(f->ctx);
-    return RILL_OK;
+    return read_domain(&r, NULL, NULL);
 }
 
 rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *path, const char *domain)
