@@ -128,6 +128,12 @@ int script_raw_field(lua_State *L, int index, const char *key)
     return lua_rawget(L, index);
 }
 
+void script_append_text(lua_State *L, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
 {
     lua_createtable(L, n, 0);
@@ -340,19 +346,11 @@ void script_set_metatable(lua_State *L, const luaL_Reg *functions)
 
 static void set_names(lua_State *L)
 {
-    lua_Integer n = 0;
     lua_newtable(L);
-    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++) {
-        lua_pushstring(L, m->name);
-        lua_rawseti(L, -2, ++n);
-    }
+    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++) script_append_text(L, m->name);
     lua_setfield(L, -2, "methods");
     lua_newtable(L);
-    n = 0;
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
-        lua_pushstring(L, s->name);
-        lua_rawseti(L, -2, ++n);
-    }
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) script_append_text(L, s->name);
     lua_setfield(L, -2, "settings");
 }
 

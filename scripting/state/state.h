@@ -169,6 +169,8 @@ void script_replace_zeros(lua_State *L);
 int script_raw_field(lua_State *L, int index, const char *key);
 /* Give the table on top of the stack a metatable with these functions, which scripts cannot access. */
 void script_set_metatable(lua_State *L, const luaL_Reg *functions);
+/* Append a text to the list on top of the stack. */
+void script_append_text(lua_State *L, const char *text);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
 /* Push a copy of the table on top of the stack. The tables in it are copied too, down to `depth` levels. */

@@ -54,9 +54,6 @@ RILL_API rill_status rill_script_watch(rill_script *script);
 /* Return "FILE:LINE" number i, from 0, of the script lines whose masks were never used; NULL past the last. Valid as long as the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
 
-/* Return the script's memory in bytes. */
-RILL_API size_t rill_script_memory(const rill_script *script);
-
 RILL_C_END
 
 #endif
