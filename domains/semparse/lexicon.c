@@ -43,7 +43,8 @@ int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int
     return edge >= 0 ? edge + 1 : RILL__NONE;
 }
 
-rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
+/* Set *out to the trie state that `word` leads to from `state`; a missing state is added. */
+static rill_status add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
 {
     const int32_t pair[] = {state, word};
     int32_t edge;
@@ -56,7 +57,8 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 
 /* --- types and placeholders --------------------------------------------------------------------------------------- */
 
-int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
+/* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
+static int32_t type_index(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     for (size_t i = 0; i < lexicon->type_count; i++)
         if (rill_slice_equal(lexicon->types[i].name, (rill_slice){data, length})) return (int32_t)i;
@@ -68,7 +70,7 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     size_t name = length;
     while (name > 0 && data[name - 1] >= '0' && data[name - 1] <= '9') name--;
     if (name == 0 || length - name > 9) return RILL__NONE;
-    int32_t type = rill__lexicon_type(lexicon, data, name);
+    int32_t type = type_index(lexicon, data, name);
     if (type == RILL__NONE || lexicon->types[type].unnumbered != (name == length)) return RILL__NONE;
     *number = 0;
     for (size_t i = name; i < length; i++) *number = *number * 10 + (data[i] - '0');
@@ -149,7 +151,7 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
 static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path, rill__candidate candidate)
 {
     int32_t state = 0;
-    for (int i = 0; i < path->count; i++) TRY(rill__lexicon_add_state(lexicon, state, path->words[i], &state));
+    for (int i = 0; i < path->count; i++) TRY(add_state(lexicon, state, path->words[i], &state));
     int32_t last = RILL__NONE;
     for (int32_t index = lexicon->states[state]; index != RILL__NONE; index = lexicon->candidates[index].next) {
         const rill__candidate *old = &lexicon->candidates[index];
@@ -189,7 +191,7 @@ static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, ril
 
 static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *out)
 {
-    *out = rill__lexicon_type(lexicon, name.data, name.length);
+    *out = type_index(lexicon, name.data, name.length);
     if (*out == RILL__NONE)
         return FAIL_LINE(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", SHOWN(name),
                          SHOWN(name));
@@ -265,7 +267,7 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alte
         ranged = class_names[i].ranged;
     }
     if (out->kind == RILL__TYPE) {
-        out->id = rill__lexicon_type(lexicon, name.data, name.length);
+        out->id = type_index(lexicon, name.data, name.length);
         if (out->id == RILL__NONE)
             return FAIL_LINE(lexicon, "'{%.*s}' is neither a class nor a type declared above", SHOWN(name));
     }
@@ -473,7 +475,7 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
         return FAIL_LINE(lexicon, "'%.*s' is not a type name; use letters a-z and '_'", SHOWN(column[1]));
-    if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
+    if (type_index(lexicon, name.data, name.length) != RILL__NONE)
         return FAIL_LINE(lexicon, "type '%.*s' is declared twice; remove one", SHOWN(name));
     if (more && !rill_slice_is(column[2], "plain"))
         return FAIL_LINE(lexicon, "'%.*s' after a type: expected 'plain'", SHOWN(column[2]));

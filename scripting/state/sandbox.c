@@ -171,7 +171,8 @@ void script_name_add(lua_State *L, const char *kind, const char *name)
     lua_pop(L, 1);
 }
 
-const char *script_nearest(const char *word, const char *const *names, size_t n)
+/* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
+static const char *nearest_name(const char *word, const char *const *names, size_t n)
 {
     static const struct {
         const char *old, *now;
@@ -190,7 +191,7 @@ const char *script_nearest(const char *word, const char *const *names, size_t n)
 
 static void raise_unknown_key(lua_State *L, const char *key, const char *const *names, size_t n, const char *table)
 {
-    const char *near = script_nearest(key, names, n);
+    const char *near = nearest_name(key, names, n);
     if (near != NULL) luaL_error(L, "%s: unknown key \"%s\": did you mean \"%s\"?", table, key, near);
     luaL_Buffer list;
     luaL_buffinit(L, &list);
@@ -227,7 +228,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
         names[i] = lua_tostring(L, -1); /* the string stays valid because it is in the list */
     }
     lua_pop(L, 1);
-    return script_nearest(word, names, n);
+    return nearest_name(word, names, n);
 }
 
 /* --- print and log ------------------------------------------------------------------------------------------------ */
@@ -317,7 +318,7 @@ static const char *nearest_field(lua_State *L, int index, const char *name)
     size_t n = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1))
         if (n < MAX_FIELD_NAMES && lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
-    return script_nearest(name, names, n);
+    return nearest_name(name, names, n);
 }
 
 static int missing_field(lua_State *L)

@@ -151,8 +151,6 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
-/* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
-const char *script_nearest(const char *word, const char *const *names, size_t n);
 
 /* Raise if the table at absolute `index` has a key outside n names: a misspelt key must not be ignored. table: noun for the message. */
 void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table);
