@@ -34,7 +34,6 @@ rill_status rill_json_read(rill_context *ctx, const char *path, json_t **out)
     return rill_json_parse(ctx, path, text.data, text.length, out);
 }
 
-/* Make a configuration from the parsed document `root`. */
 static rill_status make_config(rill_config **out, rill_context *ctx, const char *name, json_t *root)
 {
     const size_t size = sizeof(rill_config) + strlen(name) + 1;

@@ -39,7 +39,7 @@ typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
 rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
                              void *user, int *found);
 
-/* Returns the file's object; NULL for NULL. Getters of optional values accept NULL, which has no values. */
+/* Returns the file's object; NULL if `config` is NULL. Getters of optional values accept a NULL configuration, which has no values. */
 struct json_t *rill_config_root(const rill_config *config);
 
 /* Returns the configuration file's name, as error messages show it. */
@@ -76,12 +76,13 @@ rill_status rill_config_expect_object(const rill_config *config, const char *key
 rill_status rill_config_array_string(const rill_config *config, const char *key, size_t index, size_t count,
                                      const char **out);
 
-/* Call `take` for each element of an array of integers, or of arrays of integers, e.g. bad_words_ids. An integer is passed as n = 1.
+/* Call `take` for each element of an array. An element is an array of integers, e.g. in bad_words_ids, or a single integer, for which n =
+ * 1.
  *   RILL_OK (also if the key is absent) · RILL_ERR_FORMAT (not such an array) · RILL_ERR_MEMORY · the status of `take` */
 typedef rill_status (*rill_config_list_fn)(void *user, const int64_t *value, size_t n);
 rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user);
 
-/* Returns 1 if the value of an unsupported key has an effect: not null, false, `neutral`, or empty. */
+/* Returns 1 if the value of an unsupported key has an effect. An absent key, null, false, `neutral` and empty values have none. */
 int rill_config_is_set(const rill_config *config, const char *key, double neutral);
 
 /* Warn about members of the object at `key` that are not in known[0..n), and suggest the most similar name. */

@@ -5,8 +5,10 @@
  *   name      length (2) with the NUL, the bytes, a NUL
  *   variable  name, number of dimensions (1), dimensions (4 each), type (1), number of data bytes (4), data
  *   alias     its name, the name of its variable
- * Before version 4: element size (1) and number of elements (4) instead of type and bytes. Before version 3: no aliases. Version 1: no
- * specification. Revision 1: OpenNMT-tf's tensor names.
+ *
+ * Before version 4 a variable has an element size (1) and a number of elements (4) in place of type and number of data bytes. Before
+ * version 3 there are no aliases. Version 1 has no specification. Models of revision 1 have OpenNMT-tf's tensor names.
+ *
  * An integer weight NAME has fp32 scales NAME_scale, one per row or one for all: weight = integer / scale. A 16-bit matrix without scales
  * has the scale 1000.
  *
@@ -24,9 +26,8 @@ enum {
     FIRST_WITH_ALIASES = 3,
     FIRST_WITH_TYPES = 4,
     MAX_NAME_BYTES = 512, /* maximum bytes of a name with its NUL */
-    MAX_VARIABLE_HEADER =
-        2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
-        16, /* upper bound of the bytes that a variable takes before its data: name, shape, type, data size */
+    MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
+                          16, /* maximum bytes of a variable before its data: name, shape, type, data size */
     MIN_VARIABLE = 2 + 2 + 1 + 1 + 4,
     MIN_ALIAS = 2 * (2 + 2),
 };
@@ -82,7 +83,7 @@ static rill_status take_name(ct2_reader *w, const char *what, const char **out)
     return tensor_copy_string(w->file, name, out);
 }
 
-/* Fails if the rest of the file is too short for this many items of min_bytes. */
+/* Read a number of items. Fails if the rest of the file is too short for so many items of min_bytes. */
 static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes, uint32_t *out)
 {
     TRY(take_integer(w, 4, what, out));
@@ -90,7 +91,7 @@ static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes,
     return ct2_fail(w, what, "more than the rest of the file");
 }
 
-/* --- names of revision 1 ------------------------------------------------------------------------------------------- */
+/* --- tensor names of revision 1 ------------------------------------------------------------------------------------ */
 
 /* Replace the first `from` in `name`, which has `size` bytes of memory. Returns 1 if there was one. */
 static int replace_first(char *name, size_t size, const char *from, const char *to)
@@ -144,27 +145,19 @@ static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
     return RILL_OK;
 }
 
-/* Read the type of a variable. `names` is indexed by CTranslate2's number of the type (its types.h). */
+/* Read the type of a variable: its number in CTranslate2's types.h or, before version 4, the number of bytes of an element. */
 static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
 {
-    static const char *const names[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+    static const char *const by_number[6] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
+    static const char *const by_size[6] = {[1] = "I8", [2] = "I16", [4] = "F32"};
+    const int typed = w->file->ct2_version >= FIRST_WITH_TYPES;
     uint32_t number;
     TRY(take_integer(w, 1, e->name, &number));
-    if (number >= sizeof names / sizeof *names)
-        return TENSOR_FAIL(w->file, w->part, e->name, "expected a type from 0 to 5");
-    *type = tensor_type_find(names[number]);
-    e->dtype = (*type)->name;
-    return RILL_OK;
-}
-
-/* Read a variable's type; before version 4, by the element size. */
-static rill_status take_element_size(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
-{
-    uint32_t size;
-    TRY(take_integer(w, 1, e->name, &size));
-    if (size != 1 && size != 2 && size != 4)
-        return TENSOR_FAIL(w->file, w->part, e->name, "expected elements of 1, 2 or 4 bytes, found %u", size);
-    *type = tensor_type_find(size == 1 ? "I8" : size == 2 ? "I16" : "F32");
+    const char *name = number >= sizeof by_size / sizeof *by_size ? NULL : (typed ? by_number : by_size)[number];
+    if (name == NULL)
+        return TENSOR_FAIL(w->file, w->part, e->name, "expected %s, found %u",
+                           typed ? "a type from 0 to 5" : "elements of 1, 2 or 4 bytes", number);
+    *type = tensor_type_find(name);
     e->dtype = (*type)->name;
     return RILL_OK;
 }
@@ -194,7 +187,7 @@ static rill_status take_variable(ct2_reader *w)
     TRY(take_name(w, "the name of a variable", &e->name));
     if (w->file->ct2_revision == 1) TRY(rename_first_revision(w, &e->name));
     TRY(take_shape(w, e));
-    TRY((typed ? take_type : take_element_size)(w, e, &type));
+    TRY(take_type(w, e, &type));
     TRY(take_integer(w, 4, e->name, &count));
     const size_t bytes = typed ? count : (size_t)count * type->bytes;
     e->begin = w->offset + w->n_used;
@@ -276,7 +269,7 @@ static void set_missing_scales(rill_tensor_file *t, size_t variables)
 int is_ct2_file(const unsigned char *bytes, size_t length)
 {
     if (length < 4 || bytes[1] != 0 || bytes[2] != 0 || bytes[3] != 0) return 0;
-    /* A name follows the version: of the specification, or in version 1, after the number of variables, of the first. */
+    /* Byte 4 begins the specification's name; in version 1 the number of variables, which the first variable's name follows. */
     const size_t at = bytes[0] == 1 ? 8 : 4, name = length >= at + 2 ? bytes[at] + 256u * bytes[at + 1] : 0;
     if (at == 8 && length >= at && memcmp(bytes + 4, "\0\0\0", 4) == 0) return 0;
     if (name < 2 || at + 2 + name > length) return 0;
@@ -294,7 +287,7 @@ static rill_status take_file_header(ct2_reader *w, uint32_t *variables)
         return rill_fail(w->file->arena.ctx, RILL_ERR_FORMAT,
                          "%s: expected version %d to %d of CTranslate2's format, found %u", w->part->name,
                          OLDEST_VERSION, NEWEST_VERSION, *version);
-    w->file->ct2_spec = "TransformerBase"; /* version 1 has no other */
+    w->file->ct2_spec = "TransformerBase"; /* version 1 does not store it: there was no other */
     w->file->ct2_revision = 1;
     if (*version >= FIRST_WITH_SPEC) {
         TRY(take_name(w, "the name of the specification", &w->file->ct2_spec));
@@ -309,7 +302,7 @@ rill_status ct2_read(rill_tensor_file *t)
     uint32_t variables = 0, aliases = 0;
     t->part->data_size = t->part->size;
     TRY(take_file_header(&w, &variables));
-    TRY(tensor_reserve_entries(t, variables));
+    TRY(GROW(&t->arena, t->entries, variables, t->name));
     for (uint32_t i = 0; i < variables; i++) TRY(take_variable(&w));
     tensor_sort_entries(t);
     TRY(check_unique_names(t));
@@ -317,7 +310,7 @@ rill_status ct2_read(rill_tensor_file *t)
     set_missing_scales(t, variables);
     TRY(peek_bytes(&w));
     if (t->ct2_version >= FIRST_WITH_ALIASES) TRY(take_count(&w, "the number of aliases", MIN_ALIAS, &aliases));
-    TRY(tensor_reserve_entries(t, aliases));
+    TRY(GROW(&t->arena, t->entries, t->count + aliases, t->name));
     for (uint32_t i = 0; i < aliases; i++) TRY(take_alias(&w, variables));
     if (w.offset + w.n_used != t->part->size) return ct2_fail(&w, "the end", "data follow the end");
     tensor_sort_entries(t);

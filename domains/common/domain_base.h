@@ -9,14 +9,14 @@
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* Return from the function with the call's status or exit code, unless RILL_OK (0). */
+/* Return the call's status (or exit code) from the enclosing function, unless it is RILL_OK (0). */
 #define TRY(call)                                     \
     do {                                              \
         const int try_status = (call);                \
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
-/* A variable with this attribute is initialised, and clear(&variable) is called wherever its scope is left. */
+/* A variable with this attribute must be initialised. clear(&variable) is called wherever its scope is left. */
 #define SCOPED(clear) __attribute__((cleanup(clear)))
 
 /* Allocate a zeroed struct of `size` bytes, freed by rill_free(). what: its name in errors; out: a `T **`, *out NULL on failure.
@@ -68,7 +68,7 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
         (array)[(count)++] = (value);                     \
     } while (0)
 
-/* Returns the number of bytes for which an array of an arena has memory. */
+/* Returns the capacity in bytes of an array of an arena. */
 static inline size_t rill_arena_bytes(const void *array)
 {
     const rill_arena_block *block = (const rill_arena_block *)array;
@@ -165,13 +165,13 @@ static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
 rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
                               size_t columns, float **out);
 
-/* Parts of rill_weights_read(), with its statuses: check the size before allocating; read to `out`. */
+/* The two steps of rill_weights_read(), with its statuses: check the size, without memory; read the tensor to `out`. */
 rill_status rill_weights_check_size(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns);
 rill_status rill_weights_read_into(const rill_tensor_file *tensors, const char *name, size_t rows, size_t columns,
                                    float *out);
 
-/* Fail if a tensor was not read: the file is not the model in config.json. is_optional: returns 1 for tensors that may stay unread, or
- * NULL.
+/* Fail if the file has a tensor that was not read: config.json then describes another model.
+ *   is_optional   returns 1 for a tensor that may stay unread; NULL: none may
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
@@ -182,8 +182,9 @@ rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(
 rill_status rill_rows_run(rill_session *session, rill_graph graph, const rill_rows *rows, const int32_t *const *columns,
                           const rill_selection *selection);
 
-/* Fill two columns [n] for networks that read the parent's state. parent_or_self: the parent, or an empty hypothesis itself. root_slot: an
- * empty hypothesis's slot, else -1. */
+/* Fill two columns [n] for networks that read the parent's state.
+ *   parent_or_self   node of the parent; for an empty hypothesis, its own node
+ *   root_slot        slot of an empty hypothesis; else -1 */
 void rill_rows_parents(const rill_rows *rows, int32_t *parent_or_self, int32_t *root_slot);
 
 /* Convert a score request to a rill_selection. It borrows the arrays of `req` and `result`, which must outlive it. */

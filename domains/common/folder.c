@@ -67,7 +67,7 @@ static rill_status set_default(const folder_reader *r, const char *key, const ch
     return status == RILL_ERR_OPTION ? fail_value(r, key) : status;
 }
 
-/* Add plugins to the list of heuristics or of scorers; `list` is "NAME:ARGS" or an array of them. */
+/* Add plugins to the list of heuristics or of scorers. The value `list` is "NAME:ARGS" or an array of such texts. */
 static rill_status set_list(const folder_reader *r, const char *key, const json_t *list, const char *name)
 {
     const size_t n = json_is_array(list) ? json_array_size(list) : 1;
@@ -96,8 +96,8 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Fail if options of config.json exclude each other, or name an unknown heuristic, scorer or scheduler: the engine's message could not name
- * config.json. Options that contradict the user's are dropped later. */
+/* Fail if options of config.json exclude each other, or name an unknown heuristic, scorer or scheduler. The engine's message about these
+ * errors could not name config.json. Options that contradict the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -182,7 +182,7 @@ static rill_status read_domain(const folder_reader *r, const json_t *root, const
     rill_folder *f = r->folder;
     const json_t *domain = json_object_get(rill, "domain");
     const char *type = json_string_value(json_object_get(root, "model_type"));
-    /* CTranslate2's config.json has no model_type, so model.bin decides. */
+    /* CTranslate2's config.json has no model_type, and old directories have no config.json: model.bin decides. */
     if (type == NULL && rill_directory_has_file(r->path, "model.bin")) type = "ctranslate2";
     const char *reader = type != NULL ? domain_for_type(f->ctx, type) : NULL;
     if (domain != NULL && (!json_is_string(domain) || json_string_length(domain) >= sizeof f->domain))
@@ -236,8 +236,8 @@ static int find_matching_file(const char *directory, const char *pattern, char *
     return found;
 }
 
-/* A directory matches if it has files for `pattern` and `beside` (NULL: none). The first match wins. In `advice` {folder} and {file} are
- * replaced by paths. */
+/* A directory matches a row if it has a file for `pattern` and, unless NULL, one for `beside`. The first matching row counts. In `advice`
+ * {folder} and {file} are replaced by paths. */
 static const struct {
     const char *pattern, *beside, *advice;
 } foreign_files[] = {
@@ -315,8 +315,8 @@ static rill_status fail_unsupported_type(rill_context *ctx, const char *director
 
 /* --- reading a model directory ------------------------------------------------------------------------------------ */
 
-/* Without search options in config.json, use the domain's. Fail only on RILL_ERR_IO and RILL_ERR_MEMORY: other options would change
- * outputs silently. */
+/* Without search options in config.json, use the domain's default ones. After RILL_ERR_IO and RILL_ERR_MEMORY there are none, and going on
+ * would silently change outputs. Other errors are ignored: opening the model reports them. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
@@ -339,14 +339,10 @@ static rill_status read_config(rill_folder *f, const char *path)
     json_auto_t *root = NULL;
     rill_status status = rill_json_read(f->ctx, file, &root);
     f->found = status != RILL_ERR_NOT_FOUND;
-    const char *reader = !f->found && rill_directory_has_file(path, "model.bin")
-                             ? domain_for_type(f->ctx, "ctranslate2")
-                             : NULL;
-    if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
     if (status == RILL_OK) status = read_root(&r, root);
     if (f->found) return status;
     rill_error_clear(f->ctx);
-    return RILL_OK;
+    return read_domain(&r, NULL, NULL);
 }
 
 rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *path, const char *domain)

@@ -151,7 +151,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-/* --- reading all shards ------------------------------------------------------------------------------------------- */
+/* --- entries of all files ------------------------------------------------------------------------------------------ */
 
 static rill_status read_entries(rill_tensor_file *t, size_t part)
 {
@@ -176,7 +176,7 @@ static rill_status safetensors_read(rill_tensor_file *t)
         TRY(read_header(t->arena.ctx, &t->part[i]));
         max_entries += json_object_size(t->part[i].header_json);
     }
-    TRY(tensor_reserve_entries(t, max_entries));
+    TRY(GROW(&t->arena, t->entries, max_entries, t->name));
     for (size_t i = 0; i < t->n_parts; i++) TRY(read_entries(t, i));
     tensor_sort_entries(t);
     return RILL_OK;
@@ -193,7 +193,7 @@ typedef struct shard_reader {
     size_t n_files;
 } shard_reader;
 
-/* --- shards -------------------------------------------------------------------------------------------------------- */
+/* --- files that an index names ------------------------------------------------------------------------------------- */
 
 static rill_status add_file_name(shard_reader *x, const char *tensor, const json_t *value)
 {
@@ -280,8 +280,8 @@ static rill_status read_index(rill_tensor_file *t)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-/* Find model.safetensors or model.safetensors.index.json in a directory; else `path` or `path`.index.json; else *out is `path`, which
- * fails to open. */
+/* Set *out to the path of the file to open. In a directory that is model.safetensors or model.safetensors.index.json, else `path` or
+ * PATH.index.json. If none exists, *out is `path`, which fails to open. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};
@@ -316,7 +316,7 @@ static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const
     return bytes == NULL && fnmatch("*.index.json", name, 0) == 0 ? read_index(t) : load_single(t, bytes, length);
 }
 
-/* Without `bytes`, the file `name` is read. */
+/* `bytes` NULL: read the file `name`. */
 rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
                                    size_t length)
 {

@@ -126,37 +126,19 @@ const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *t, size_
     return &t->entries[i].tensor;
 }
 
-/* Returns the internal entry that a public tensor belongs to. */
-static const tensor_entry *tensor_entry_from_public(const rill_file_tensor *tensor)
-{
-    return (const tensor_entry *)tensor;
-}
-
 static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_file_tensor *tensor)
 {
-    return &t->part[tensor_entry_from_public(tensor)->part];
+    return &t->part[((const tensor_entry *)tensor)->part];
 }
 
-/* Name of a tensor for messages: a view has its base tensor's. */
+/* Name of a tensor for messages; for a view, the name of its base tensor. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
-    const tensor_entry *entry = tensor_entry_from_public(tensor);
+    const tensor_entry *entry = (const tensor_entry *)tensor;
     return entry->base_name != NULL ? entry->base_name : tensor->name;
 }
 
 /* --- views of tensors --------------------------------------------------------------------------------------------- */
-
-rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more)
-{
-    tensor_entry *entry;
-    if (t->capacity - t->count >= more) return RILL_OK;
-    const size_t new_capacity = more > t->count ? t->count + more : 2 * t->count;
-    TRY(rill_arena_alloc(&t->arena, &entry, new_capacity, sizeof *entry, t->name));
-    if (t->count > 0) memcpy(entry, t->entries, t->count * sizeof *entry);
-    t->entries = entry;
-    t->capacity = new_capacity;
-    return RILL_OK;
-}
 
 /* Insert an entry into the entries, which stay sorted by name. */
 static void insert_entry(rill_tensor_file *t, const tensor_entry *entry)
@@ -178,7 +160,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
                            from + rows, all);
     if (rill_tensor_file_find(t, name) != NULL)
         return TENSOR_FAIL(t, tensor_part_for(t, base), name, "another tensor has a part of this name");
-    tensor_entry view = *tensor_entry_from_public(base);
+    tensor_entry view = *(const tensor_entry *)base;
     const size_t row = all > 0 ? (base->end - base->begin) / all : 0;
     view.base_name = base->name;
     view.tensor.read = 0;
@@ -191,7 +173,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
     }
     view.zero_rows = zeros;
     TRY(tensor_copy_string(t, name, &view.tensor.name));
-    TRY(tensor_reserve_entries(t, 1));
+    TRY(GROW(&t->arena, t->entries, t->count + 1, t->name));
     insert_entry(t, &view);
     return RILL_OK;
 }
@@ -270,7 +252,7 @@ rill_status rill_tensor_file_read(const rill_tensor_file *t, const char *name, i
     if (e == NULL)
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing, expected with shape %s", t->name,
                          name, expected);
-    const tensor_entry *entry = tensor_entry_from_public(e);
+    const tensor_entry *entry = (const tensor_entry *)e;
     const tensor_part *part = tensor_part_for(t, e);
     const tensor_type *type = tensor_type_find(e->dtype);
     if (((entry->n_scales > 0 ? RILL_TENSOR_SCALED : type->accept_flag) & accept) == 0) return fail_dtype(t, e, accept);
@@ -296,7 +278,7 @@ rill_status rill_tensor_file_same_values(const rill_tensor_file *t, const rill_f
     const size_t size = a->end - a->begin;
     const tensor_part *x = tensor_part_for(t, a), *y = tensor_part_for(t, b);
     *same = a->dtype == b->dtype && a->rank == b->rank && size == b->end - b->begin &&
-            tensor_entry_from_public(a)->scales_offset == tensor_entry_from_public(b)->scales_offset &&
+            ((const tensor_entry *)a)->scales_offset == ((const tensor_entry *)b)->scales_offset &&
             memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
     if (*same && x == y && a->begin == b->begin) return RILL_OK;
     for (size_t offset = 0, part; offset < size && *same; offset += part) {

@@ -18,7 +18,7 @@ typedef struct tensor_part {
 typedef struct tensor_entry {
     rill_file_tensor tensor; /* the public part of the entry; must be the first member */
     size_t part;
-    /* quantised integers: byte offset of the fp32 scales, and their number: 1, one per row, or 0 if not quantised */
+    /* quantised integers: byte offset of the fp32 scales; number of scales: 1, one per row, or 0 without scales */
     size_t scales_offset, n_scales;
     float fixed_scale; /* not 0: the scale of all elements, which the file does not contain; n_scales is 1 */
     size_t zero_rows;  /* number of rows of zeros that follow the rows in the file; shape[0] counts them too */
@@ -32,7 +32,7 @@ struct rill_tensor_file {
     tensor_part *part;
     size_t n_parts;
     tensor_entry *entries; /* [count], sorted by name once open */
-    size_t count, capacity;
+    size_t count;
     const char *ct2_spec;               /* CTranslate2 files: name of the specification; NULL for safetensors */
     uint32_t ct2_version, ct2_revision; /* version of the file format, revision of the specification */
 };
@@ -54,9 +54,6 @@ const tensor_type *tensor_type_find(const char *name); /* returns NULL if no typ
 
 /* Read n bytes of a part's file, from position `offset` on. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
-
-/* Reserve memory for `more` additional entries. Pointers to entries may become invalid. */
-rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 
 /* Add an entry `name`: rows from..from + rows - 1 of the tensor `base_name`, then `zeros` rows of zeros. Errors name the base tensor.
  * Pointers to entries may become invalid.

@@ -52,7 +52,7 @@ typedef struct mt_attention {
 
 /* Weights of a feed-forward block. F: inner width; D: model width. */
 typedef struct mt_feed_forward {
-    mt_linear fc1; /* F x D; gated: 2F x D, the rows that are activated, then the rows of the gate */
+    mt_linear fc1; /* F x D; gated: 2F x D, first the rows that are activated, then those of the gate */
     mt_linear fc2; /* D x F second linear layer */
     mt_norm norm;
 } mt_feed_forward;
@@ -171,7 +171,7 @@ typedef struct mt_net {
     /* Average attention: [positions, D], 1 / (t + 1) in all columns of row t; runners fill rows on demand. */
     rill_table mean_weights;
     rill_table hidden;      /* [nodes, D] output of the last layer */
-    const char *ct2_config; /* CTranslate2 before version 6: what config.json would contain; else NULL */
+    const char *ct2_config; /* CTranslate2 before version 6: the text that config.json would have; else NULL */
 } mt_net;
 
 static inline int mt_has_flag(const mt_net *net, mt_flag choice)
@@ -270,7 +270,7 @@ typedef struct rnn_net {
     seq_net seq; /* first member: the base of every architecture */
     /* 1: one GRU before attention and one after it; 0: a single GRU whose input includes the attention context. */
     int conditional_gru;
-    int32_t unk; /* target symbol of <unk>, from the configuration */
+    int32_t unk;                                                           /* target id of <unk>, from config.json */
     size_t embedding_width, encoder_width, decoder_width, attention_width; /* the sizes E, H, D, A */
 
     /* Source embedding [words, E]. Target embedding [V + 1, E]; its last row, zeros, is the decoder's initial input. */
@@ -279,9 +279,9 @@ typedef struct rnn_net {
     rill_matrix recurrent[2];  /* 3H x H recurrent weights, forward and backward */
     mt_linear init_projection; /* D x 2H initial state, from the mean annotation */
     mt_linear key_projection;  /* A x 2H attention keys, from annotations */
-    mt_linear word_gates;      /* (3D + E) x E from the embedding: gates, and its part of the readout */
-    mt_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
-    mt_linear second_gru;      /* (3D + A) x D: recurrent gates of the GRU after attention, and the attention query */
+    mt_linear word_gates; /* (3D + E) x E, from the token embedding: gates, then the embedding's part of the readout */
+    mt_linear first_gru;  /* conditional: 3D x D, recurrent gates of the first GRU */
+    mt_linear second_gru; /* (3D + A) x D: recurrent gates of the GRU after attention, and the attention query */
     rill_constant attention_vector; /* [A], Bahdanau's v */
     mt_linear context_gates;        /* 3D x 2H part of the gates from the attention context */
     mt_linear readout;              /* E x (2H + D) readout, from context and state */

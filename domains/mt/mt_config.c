@@ -8,7 +8,7 @@
 #include "config_json.h"
 #include "mt.h"
 
-/* MT_SCALED_OUTPUT in a family's row is a default: read_output_scale() reads the configuration. */
+/* A family's row has the default of MT_SCALED_OUTPUT. read_output_scale() then reads config.json. */
 #define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
 
 static const mt_family mt_families[] = {
@@ -31,8 +31,8 @@ static const mt_family mt_families[] = {
     {0},
 };
 
-/* Limit on positions, relative to the configured number: time is quadratic in the input length. transformers has no limit on computed or
- * relative positions. */
+/* Maximum number of positions, as a multiple of the configured number. transformers limits neither computed nor relative positions, but
+ * encoding takes time quadratic in the input length. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -79,7 +79,7 @@ rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *o
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* Read flags. Only Marian models may change their type's defaults. */
+/* Read config.json's flags. Only Marian models may change the defaults of their model_type. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {
@@ -150,33 +150,28 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     const char *source = fsmt ? "src_vocab_size" : "vocab_size";
     const char *target = fsmt ? "tgt_vocab_size" : "decoder_vocab_size";
     const char *sharing = fsmt ? "tie_word_embeddings" : "share_encoder_decoder_embeddings";
-    int32_t words, actions;
-    TRY(rill_config_int(config, source, 2, WORD_LIMIT, &words));
-    actions = words;
+    int32_t *words = &net->seq.source_vocab_size, *actions = &net->seq.target_vocab_size;
+    TRY(rill_config_int(config, source, 2, WORD_LIMIT, words));
+    *actions = *words;
     s->shared_embedding = 1;
     if (mt_has_flag(net, MT_SEPARATE_VOCABS)) {
-        TRY(rill_config_int_or(config, target, 2, WORD_LIMIT, words, &actions));
+        TRY(rill_config_int_or(config, target, 2, WORD_LIMIT, *words, actions));
         TRY(rill_config_bool_or(config, sharing, !fsmt, &s->shared_embedding));
     }
     s->tied_output = s->shared_embedding;
     if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &s->tied_output));
-    if (s->shared_embedding && words != actions)
-        return rill_config_fail(config, target, "expected %s = %d, since %s is not false; found %d", source, words,
-                                sharing, actions);
-    net->seq.source_vocab_size = words;
-    net->seq.target_vocab_size = actions;
-    return RILL_OK;
+    if (!s->shared_embedding || *words == *actions) return RILL_OK;
+    return rill_config_fail(config, target, "expected %s = %d, since %s is not false; found %d", source, *words,
+                            sharing, *actions);
 }
 
 /* rill.positions selects sinusoids as in transformers ("hf") or as in marian-decoder ("marian"). */
 static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
-    int32_t positions;
-    TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
-    net->seq.config_positions = positions;
-    net->seq.max_input_length = net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions
-                                                                                 : positions;
+    TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &net->seq.config_positions));
+    net->seq.max_input_length = net->seq.config_positions *
+                                (net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR : 1);
     TRY(rill_config_expect_object(config, "rill"));
     TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
     if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
@@ -237,22 +232,18 @@ static rill_status read_output_scale(mt_net *net, const rill_config *config)
 
 static rill_status read_distance_buckets(mt_net *net, const rill_config *config)
 {
-    int32_t buckets, reach;
-    TRY(rill_config_int_or(config, "relative_attention_num_buckets", 4, LENGTH_LIMIT, 32, &buckets));
-    TRY(rill_config_int_or(config, "relative_attention_max_distance", 1, LENGTH_LIMIT, 128, &reach));
-    if (reach <= buckets / 2)
-        return rill_config_fail(config, "relative_attention_max_distance",
-                                "expected more than half of the %d buckets, found %d", buckets, reach);
-    net->settings.n_buckets = buckets;
-    net->settings.max_distance = reach;
-    return RILL_OK;
+    int32_t *buckets = &net->settings.n_buckets, *reach = &net->settings.max_distance;
+    TRY(rill_config_int_or(config, "relative_attention_num_buckets", 4, LENGTH_LIMIT, 32, buckets));
+    TRY(rill_config_int_or(config, "relative_attention_max_distance", 1, LENGTH_LIMIT, 128, reach));
+    if (*reach > *buckets / 2) return RILL_OK;
+    return rill_config_fail(config, "relative_attention_max_distance",
+                            "expected more than half of the %d buckets, found %d", *buckets, *reach);
 }
 
 static rill_status read_t5(mt_net *net, const rill_config *config)
 {
     mt_stack *e = &net->encoder, *d = &net->decoder;
     size_t head;
-    int32_t words, n_positions;
     double eps;
     TRY(read_feed_forward(net, config));
     TRY(read_output_scale(net, config));
@@ -263,16 +254,16 @@ static rill_status read_t5(mt_net *net, const rill_config *config)
     TRY(rill_config_size_or(config, "d_kv", 1, WIDTH_LIMIT, 64, &head));
     TRY(rill_config_size(config, "num_layers", 1, LAYER_LIMIT, &e->n_layers));
     TRY(rill_config_size_or(config, "num_decoder_layers", 1, LAYER_LIMIT, e->n_layers, &d->n_layers));
-    TRY(rill_config_int(config, "vocab_size", 1, WORD_LIMIT, &words));
-    TRY(rill_config_int_or(config, "n_positions", 1, LENGTH_LIMIT, T5_POSITIONS, &n_positions));
+    TRY(rill_config_int(config, "vocab_size", 1, WORD_LIMIT, &net->seq.source_vocab_size));
+    TRY(rill_config_int_or(config, "n_positions", 1, LENGTH_LIMIT, T5_POSITIONS, &net->seq.config_positions));
     TRY(rill_config_number_or(config, "layer_norm_epsilon", 0.0, 1.0, 1e-6, &eps));
     e->attention_width = d->attention_width = e->n_heads * head;
     d->n_heads = e->n_heads;
     d->ffn_width = e->ffn_width;
-    net->seq.source_vocab_size = net->seq.target_vocab_size = words;
-    net->seq.config_positions = n_positions;
-    net->seq.max_input_length = POSITIONS_FACTOR * n_positions < LENGTH_LIMIT ? POSITIONS_FACTOR * n_positions
-                                                                              : LENGTH_LIMIT;
+    net->seq.target_vocab_size = net->seq.source_vocab_size;
+    net->seq.max_input_length = net->seq.config_positions < LENGTH_LIMIT / POSITIONS_FACTOR
+                                    ? POSITIONS_FACTOR * net->seq.config_positions
+                                    : LENGTH_LIMIT;
     net->settings.shared_embedding = net->settings.tied_output = 1;
     net->settings.embedding_scale = net->settings.attention_scale = 1.0f;
     net->settings.eps = (float)eps;

@@ -127,7 +127,7 @@ static rill_status read_activation(const ct2_model *r, const char *side, stack_s
     return RILL_OK;
 }
 
-/* An integer variable is a switch between sqrt(D) and 1. A float variable is the factor. */
+/* The default is sqrt(D). An integer variable chooses between sqrt(D) and 1. A float variable is the factor itself. */
 static rill_status read_embedding_scale(const ct2_model *r, const char *side, stack_settings *c)
 {
     static const char *const names[] = {"scale_embeddings", "embeddings_0/multiply_by_sqrt_depth",
@@ -143,7 +143,7 @@ static rill_status read_embedding_scale(const ct2_model *r, const char *side, st
     return RILL_OK;
 }
 
-/* Check that all attention blocks have one scale, since mt_settings has one. */
+/* Check that all attention blocks have the same scale, because mt_settings stores only one. */
 static rill_status read_attention(const ct2_model *r, const char *block, size_t head, stack_settings *c, int first)
 {
     double scale, width;
@@ -156,7 +156,7 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     return CT2_FAIL(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
-/* Read the relative position bias, equal in all layers. 0 buckets: there is none. */
+/* Read the number of buckets and the maximum distance of the relative position bias. All layers must have the same. 0 buckets: no bias. */
 static rill_status read_relative(const ct2_model *r, const char *block, stack_settings *c, int first)
 {
     double reach;
@@ -201,7 +201,7 @@ static rill_status read_norms(const ct2_model *r, const char *side, stack_settin
     return RILL_OK;
 }
 
-/* Read which heads make alignments: layer -1 is the last, 0 heads are all heads. */
+/* Read which heads make alignments. Layer -1 means the last layer; 0 heads mean all heads. */
 static rill_status read_alignment_heads(const ct2_model *r)
 {
     mt_settings *set = &r->net->settings;

@@ -13,7 +13,7 @@ static const char CONFIG_FILE[] = "config.json", MODEL_FILE[] = "model.bin";
 
 enum { FIRST_WITH_CONFIG = 6 /* first version of model.bin with a config.json */, TOKEN_BYTES = 200 };
 
-/* Append a key and a token: the variable `name`, a list of bytes, or `fallback`. */
+/* Append the member `key` of a JSON object. Its value is the token in the variable `name`, a list of bytes, or else `fallback`. */
 static rill_status append_token(rill_text *json, rill_tensor_file *tensors, const char *key, const char *name,
                                 const char *fallback)
 {
@@ -39,7 +39,7 @@ static rill_status append_flag(rill_text *json, rill_tensor_file *tensors, const
     return rill_text_printf(json, ", \"%s\": %s", key, value != 0 ? "true" : "false");
 }
 
-/* Append the decoder's first token: none if the user gives it, the begin token, or the end token. */
+/* Append decoder_start_token: the begin token or the end token. Models whose users give the first token have no such key. */
 static rill_status append_start(rill_text *json, rill_tensor_file *tensors)
 {
     double of_user, begins;
@@ -70,7 +70,7 @@ rill_status mt_ct2_read_old_config(mt_net *net, rill_tensor_file *tensors)
     return rill_arena_copy(&net->seq.model->arena, json.data, json.length, MODEL_FILE, &net->ct2_config);
 }
 
-/* Call `read` with the configuration: config.json, or what model.bin says instead. */
+/* Call `read` with config.json or, for a model.bin before version 6, with the configuration made from it. */
 static rill_status use_config(const mt_net *net, const char *directory, rill_config_fn read, void *user)
 {
     rill_context *ctx = net->seq.ctx;
@@ -106,7 +106,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     const rill_vocabulary *target = s->tokenizer->target;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token_id(config, "eos_token", target, &s->eos));
-    if (s->decoder_start >= 0) return RILL_OK; /* the first input is a zero vector, not a token */
+    if (s->decoder_start >= 0) return RILL_OK; /* set by read_tables(): a start token with a zero embedding */
     if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
         s->decoder_start = s->eos; /* replaced by each output's language token */
         return RILL_OK;
@@ -170,7 +170,7 @@ static int starts_with_bos(const rill_config *config)
     return start != NULL && bos != NULL && strcmp(start, bos) == 0;
 }
 
-/* Special tokens of inputs: add_source_bos, add_source_eos; text input also gets eos, unless outputs start with the begin token. */
+/* Read add_source_bos and add_source_eos: special tokens of inputs. Text input also gets eos, unless outputs start with the begin token. */
 static rill_status read_config(void *user, const rill_config *config)
 {
     const ct2_folder *f = user;
@@ -210,7 +210,7 @@ static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
     if (text->source != NULL) return;
     text->source = first_file(directory, "source_vocabulary.json", "source_vocabulary.txt");
     text->target = first_file(directory, "target_vocabulary.json", "target_vocabulary.txt");
-    /* the error about a missing file gives this name */
+    /* names for the error about a missing file */
     if (text->source == NULL) text->source = "shared_vocabulary.json";
     if (text->target == NULL) text->target = "target_vocabulary.json";
 }
@@ -244,7 +244,7 @@ static int find_spm(rill_context *ctx, const char *directory, rill_tokenizer_fil
 {
     for (size_t i = 0; i < sizeof spm_files / sizeof *spm_files; i++) {
         const char *source = spm_files[i].source, *target = spm_files[i].target;
-        /* only a package's metadata.json tells whose file this is */
+        /* without a package's metadata.json, this file of the parent directory may belong to another model */
         if (source[0] == '.' && !rill_directory_has_file(directory, "../metadata.json")) continue;
         if (!is_spm(ctx, directory, source) || (target != NULL && !is_spm(ctx, directory, target))) continue;
         text->spm = source;
@@ -271,7 +271,7 @@ static int find_argos_codes(const char *directory, rill_tokenizer_files *text)
 rill_status mt_ct2_name_tokenizer(const seq_net *net, const char *directory, rill_tokenizer_files *text)
 {
     name_vocabularies(directory, text);
-    /* without a padding token the last row of the tables belongs to the start token */
+    /* A model with a padding token gets no <unk>: its last row belongs to the start token (read_tables() of mt_ct2.c). */
     text->adds_unknown = net->pad < 0;
     if (text->tokenized) return RILL_OK;
     const int is_marian = rill_directory_has_file(directory, "source.spm");

@@ -41,7 +41,7 @@ static const struct {
     {"attention/layer_norm", "encoder_attn_layer_norm", 0, 0, DECODER},
 };
 
-/* Add `to`: range `part` of the `parts` equal ranges of rows of `from`, and then `zeros` rows of zeros. */
+/* Add the tensor `to`: range number `part` of the `parts` equal ranges of rows of `from`, and then `zeros` rows of zeros. */
 static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
                                size_t zeros)
 {

@@ -168,8 +168,8 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
     return RILL_OK;
 }
 
-/* Warn about unsupported keys that change outputs: those with another value than `nothing`. Sampling keys count
- * only with do_sample. */
+/* Warn about unsupported keys whose value differs from `nothing`, because they change outputs. Sampling keys have an effect only with
+ * do_sample. */
 static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 {
     /* clang-format off */
@@ -209,7 +209,8 @@ typedef struct settings_writer {
     rill_text *out;
 } settings_writer;
 
-/* Maximum length before a forced eos. Without one in the file 20, as in transformers, or fewer if the model has fewer positions. */
+/* Returns the maximum number of actions, a forced eos not counted. If the file sets none: 20, as in transformers, or fewer if the model has
+ * fewer positions. */
 static int32_t max_actions(const settings_writer *to, const hf_generation *m, const rill_config *config)
 {
     enum { DEFAULT_TOKENS = 20 };

@@ -270,7 +270,7 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 
 /* --- position embeddings ------------------------------------------------------------------------------------------ */
 
-/* Unused first rows of learned positions. A text starts at the padding token's id, 1, plus 1. */
+/* Learned positions begin with unused rows: a text starts at position 2, the padding token's id plus 1. */
 enum { LEARNED_OFFSET = 2 };
 
 /* Load learned positions or stored sinusoids. mt_graph.c computes sinusoids that the file lacks. */
@@ -349,7 +349,7 @@ static rill_status resolve_tied(loader *l)
     return RILL_OK;
 }
 
-/* Name the table `same` if the values are equal, so that it is loaded once. */
+/* If the table *name has the same values as the table `same`, set *name to `same`: the table is then loaded once. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
     const rill_file_tensor *a = rill_tensor_file_find(l->w->tensors, same),
@@ -360,8 +360,8 @@ static rill_status share_equal_table(const loader *l, const char *same, const ch
     return RILL_OK;
 }
 
-/* MT_TIED_BY_FILE: stored tables with different values are separate, whatever config.json says. A missing table is
- * `shared`, or the first stored table. */
+/* MT_TIED_BY_FILE: stored tables with different values are separate, whatever config.json says. A table that the file lacks is `shared`, or
+ * else the first stored table. */
 static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;

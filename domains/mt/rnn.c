@@ -9,8 +9,8 @@
 
 static const char FILE_NAME[] = "config.json";
 
-/* Without position embeddings only decoding time limits lengths. Inputs and outputs may have this multiple of the
- * configured maximum. */
+/* Maximum length of inputs and outputs, as a multiple of the configured maximum. Without position embeddings only decoding time limits
+ * lengths. */
 enum { POSITIONS_FACTOR = 16 };
 
 enum { DEFAULT_MAX_LENGTH = 200 };
@@ -309,7 +309,7 @@ static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, 
     }
 }
 
-/* The mean annotation is attention with scale 0, so `query` may have any values. */
+/* Attention with scale 0 gives all tokens the same weight. Its result is the mean annotation, whatever values `query` has. */
 static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                                rill_tensor query)
 {
@@ -352,7 +352,7 @@ static void encode(const seq_net *seq, const seq_encoder_columns *r)
 
 /* --- graph of a decoder step -------------------------------------------------------------------------------------- */
 
-/* The device also returns the attention weights in a graph for alignments (align_only). */
+/* In the graph for alignments (align_only) the device also returns the attention weights. */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
 {
     const rill_attend attend = {.heads = 1,

@@ -43,7 +43,8 @@ int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int
     return edge >= 0 ? edge + 1 : RILL__NONE;
 }
 
-rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
+/* Set *out to the trie state that `word` leads to from `state`; a missing state is added. */
+static rill_status add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
 {
     const int32_t pair[] = {state, word};
     int32_t edge;
@@ -56,7 +57,8 @@ rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_
 
 /* --- types and placeholders --------------------------------------------------------------------------------------- */
 
-int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
+/* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
+static int32_t type_index(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     for (size_t i = 0; i < lexicon->type_count; i++)
         if (rill_slice_equal(lexicon->types[i].name, (rill_slice){data, length})) return (int32_t)i;
@@ -68,7 +70,7 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
     size_t name = length;
     while (name > 0 && data[name - 1] >= '0' && data[name - 1] <= '9') name--;
     if (name == 0 || length - name > 9) return RILL__NONE;
-    int32_t type = rill__lexicon_type(lexicon, data, name);
+    int32_t type = type_index(lexicon, data, name);
     if (type == RILL__NONE || lexicon->types[type].unnumbered != (name == length)) return RILL__NONE;
     *number = 0;
     for (size_t i = name; i < length; i++) *number = *number * 10 + (data[i] - '0');
@@ -77,22 +79,13 @@ int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data,
 
 /* --- splitting lines ---------------------------------------------------------------------------------------------- */
 
-/* Set *part to the text before the first separator in *rest, and advance *rest past it. Returns 0 if there is no separator. */
-static int cut_part(rill_slice *rest, char separator, rill_slice *part)
-{
-    const char *end = memchr(rest->data, separator, rest->length);
-    *part = (rill_slice){rest->data, end ? (size_t)(end - rest->data) : rest->length};
-    *rest = end ? (rill_slice){end + 1, rest->length - part->length - 1} : (rill_slice){rest->data, 0};
-    return end != NULL;
-}
-
 /* Split `text` at `separator` into at most `capacity` parts. Returns the number of parts, which may exceed `capacity`. */
 static int split_at(rill_slice text, char separator, rill_slice *parts, int capacity)
 {
     int count = 0;
     for (int more = 1; more; count++) {
         rill_slice part;
-        more = cut_part(&text, separator, &part);
+        more = rill_slice_cut(&text, separator, &part);
         if (count < capacity) parts[count] = part;
     }
     return count;
@@ -158,7 +151,7 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
 static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path, rill__candidate candidate)
 {
     int32_t state = 0;
-    for (int i = 0; i < path->count; i++) TRY(rill__lexicon_add_state(lexicon, state, path->words[i], &state));
+    for (int i = 0; i < path->count; i++) TRY(add_state(lexicon, state, path->words[i], &state));
     int32_t last = RILL__NONE;
     for (int32_t index = lexicon->states[state]; index != RILL__NONE; index = lexicon->candidates[index].next) {
         const rill__candidate *old = &lexicon->candidates[index];
@@ -198,7 +191,7 @@ static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, ril
 
 static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *out)
 {
-    *out = rill__lexicon_type(lexicon, name.data, name.length);
+    *out = type_index(lexicon, name.data, name.length);
     if (*out == RILL__NONE)
         return FAIL_LINE(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", SHOWN(name),
                          SHOWN(name));
@@ -274,7 +267,7 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alte
         ranged = class_names[i].ranged;
     }
     if (out->kind == RILL__TYPE) {
-        out->id = rill__lexicon_type(lexicon, name.data, name.length);
+        out->id = type_index(lexicon, name.data, name.length);
         if (out->id == RILL__NONE)
             return FAIL_LINE(lexicon, "'{%.*s}' is neither a class nor a type declared above", SHOWN(name));
     }
@@ -312,7 +305,7 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     }
     for (int more = 1; more;) {
         rill_slice part;
-        more = cut_part(&text, '|', &part);
+        more = rill_slice_cut(&text, '|', &part);
         TRY(add_alternative(lexicon, part));
     }
     element.count = (int32_t)lexicon->alternative_count - element.first;
@@ -325,31 +318,26 @@ static rill_status add_elements(rill_lexicon *lexicon, rill_slice text)
 {
     do {
         rill_slice element;
-        cut_part(&text, ' ', &element);
+        rill_slice_cut(&text, ' ', &element);
         if (element.length == 0) return FAIL_LINE(lexicon, "put single spaces between elements and none at the ends");
         TRY(add_element(lexicon, element));
     } while (text.length);
     return RILL_OK;
 }
 
-/* Return 1 if a left context may not contain this class: it is compared with rewritten words, where numbers are no longer typed. */
-static int is_no_left_class(rill__pattern_class kind)
-{
-    return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__ANY && kind != RILL__START;
-}
+/* Sets of pattern classes, as bits. LEFT_CLASSES: what a left context may contain. It is compared with rewritten words, in which numbers
+ * are no longer recognised. PLAIN_CLASSES: elements that capture no value for the {} of the rule's constant. */
+enum {
+    LEFT_CLASSES = 1 << RILL__WORD | 1 << RILL__TYPE | 1 << RILL__ANY | 1 << RILL__START,
+    PLAIN_CLASSES = 1 << RILL__WORD | 1 << RILL__TYPE | 1 << RILL__START | 1 << RILL__END
+};
 
-/* Return 1 if an element captures a value, which replaces {} in the rule's constant. */
-static int is_value_class(rill__pattern_class kind)
-{
-    return kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END;
-}
-
-/* Return 1 if the test holds for an alternative of the elements [from, to). */
-static int has_class(const rill_lexicon *lexicon, int32_t from, int32_t to, int (*test)(rill__pattern_class kind))
+/* Return 1 if some alternative of the elements [from, to) is of none of these classes. */
+static int has_other_class(const rill_lexicon *lexicon, int32_t from, int32_t to, int classes)
 {
     for (const rill__element *e = lexicon->elements + from; e < lexicon->elements + to; e++)
         for (int32_t c = e->first; c < e->first + e->count; c++)
-            if (test(lexicon->alternatives[c].kind)) return 1;
+            if ((classes >> lexicon->alternatives[c].kind & 1) == 0) return 1;
     return 0;
 }
 
@@ -359,7 +347,7 @@ static rill_status end_pattern(rill_lexicon *lexicon, rill__pattern *pattern)
     pattern->last = (int32_t)lexicon->element_count;
     if (pattern->last - pattern->first > RILL__MAX_ELEMENTS)
         return FAIL_LINE(lexicon, "more than %d elements in a pattern", RILL__MAX_ELEMENTS);
-    if (!has_class(lexicon, pattern->first, pattern->body, is_no_left_class)) return RILL_OK;
+    if (!has_other_class(lexicon, pattern->first, pattern->body, LEFT_CLASSES)) return RILL_OK;
     return FAIL_LINE(lexicon, "a left context may hold words, {types}, {word} and {start} only");
 }
 
@@ -405,7 +393,7 @@ static rill_status read_preference_pattern(rill_lexicon *lexicon, rill_slice tex
     int marks = 0;
     rill_slice left = {text.data, 0}, right = {text.data, 0}, element;
     for (rill_slice rest = text; rest.length;) {
-        cut_part(&rest, ' ', &element);
+        rill_slice_cut(&rest, ' ', &element);
         if (!rill_slice_is(element, "_")) continue;
         if (marks++ > 0) return FAIL_LINE(lexicon, "'_' occurs twice in a pattern");
         left.length = (size_t)(element.data - text.data);
@@ -440,7 +428,7 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
     rule->suffix = (rill_slice){open + length, rest.length - length};
     if (memchr(rule->suffix.data, '{', rule->suffix.length))
         return FAIL_LINE(lexicon, "a constant takes one value only");
-    if (!has_class(lexicon, rule->pattern.body, rule->pattern.right, is_value_class))
+    if (!has_other_class(lexicon, rule->pattern.body, rule->pattern.right, PLAIN_CLASSES))
         return FAIL_LINE(lexicon, "the constant uses a value, but no replaced element has one");
     return RILL_OK;
 }
@@ -487,7 +475,7 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
         return FAIL_LINE(lexicon, "'%.*s' is not a type name; use letters a-z and '_'", SHOWN(column[1]));
-    if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
+    if (type_index(lexicon, name.data, name.length) != RILL__NONE)
         return FAIL_LINE(lexicon, "type '%.*s' is declared twice; remove one", SHOWN(name));
     if (more && !rill_slice_is(column[2], "plain"))
         return FAIL_LINE(lexicon, "'%.*s' after a type: expected 'plain'", SHOWN(column[2]));
@@ -596,13 +584,10 @@ static rill_status read_lines(rill_lexicon *lexicon)
     TRY(rill_vocabulary_create(&lexicon->edges, lexicon->ctx));
     /* add the root of the trie, state 0 */
     PUSH(&lexicon->arena, lexicon->states, lexicon->state_count, RILL__NONE, "lexicon trie states");
-    char *line = lexicon->source.data, *end = line + lexicon->source.length;
-    while (line < end) {
-        char *newline = memchr(line, '\n', (size_t)(end - line));
-        size_t length = (size_t)((newline ? newline : end) - line);
+    for (rill_slice rest = {lexicon->source.data, lexicon->source.length}, line; rest.length > 0;) {
+        rill_slice_cut(&rest, '\n', &line);
         lexicon->line++;
-        TRY(read_line(lexicon, line, length));
-        line += length + 1;
+        TRY(read_line(lexicon, line.data, line.length));
     }
     if (!lexicon->has_format)
         return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,

@@ -137,12 +137,6 @@ struct rill_lexicon {
 /* Return the trie state that `word` leads to from `state`; RILL__NONE if there is none. State 0 is the root. */
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
 
-/* Set *out to the trie state that `word` leads to from `state`; a missing state is added. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out);
-
-/* Return the index in lexicon->types of the type with this name; RILL__NONE if the lexicon declares no such type. */
-int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
-
 /* Return the type of a placeholder token: a type's name and a number ("s0"), or the name of an unnumbered type; RILL__NONE for other
  * tokens.
  * *number: 0 without one. */

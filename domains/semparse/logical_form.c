@@ -153,8 +153,10 @@ static rill_status write_form(const form_sorter *f, rill_text *out)
     return RILL_OK;
 }
 
-rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+rill_status rill_logic_canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                                 rill_text *out)
 {
+    (void)table;
     SCOPED(rill_arena_clear) rill_arena arena = {.ctx = ctx};
     form_sorter f = {.arena = &arena};
     const size_t old_length = out->length;

@@ -82,8 +82,8 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* Return the type of a placeholder that the user typed, and its *number; else RILL__NONE. Words of the lexicon are none: "do8" is an
- * aircraft. */
+/* Return the type of a placeholder that the user typed, and its *number; else RILL__NONE. A word of the lexicon is no placeholder:
+ * "do8" is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;

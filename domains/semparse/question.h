@@ -53,8 +53,8 @@ void rill_question_close(rill_question *question);
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
-/* Return the spelling of token i of the last line if it looks like an unknown name: quoted, or capitalised other than at a sentence start.
- * In a line all in capitals only quoted tokens count. Else length 0. Borrowed from the line. */
+/* Return the spelling of token i of the last line if it looks like an unknown name, else length 0. Such tokens are quoted, or capitalised
+ * other than at a sentence start. In a line all in capitals only quoted tokens count. Borrowed from the line. */
 rill_slice rill_question_name(const rill_question *question, size_t i);
 
 /* --- stages that turn a question into tokens ---------------------------------------------------------------------- */
@@ -159,6 +159,6 @@ size_t rill__drop_character(char *data, size_t length, char c);
 /* Classify one lower-case token as a number. */
 rill__number rill__number_read(const char *data, size_t length);
 
-/* Return the longest match that begins at token `first` of the question. A phrase's left context must equal the end of question->items, the
- * output so far. */
+/* Return the longest match that begins at token `first` of the question. A pattern's left context must match the end of question->items,
+ * the output so far. */
 rill__match rill__question_match(const rill_question *question, size_t first);

@@ -109,18 +109,26 @@ static size_t read_below_hundred(const rill_question *question, size_t first, in
     return 2;
 }
 
+/* Multiply *value by `unit`, and add the number below `unit` that may follow. first: index of the token after the word for `unit`.
+ * Returns the index of the token after the number. */
+static size_t add_rest(const rill_question *question, size_t first, int64_t unit,
+                       size_t (*read)(const rill_question *question, size_t first, int64_t *value), int64_t *value)
+{
+    int64_t rest;
+    const size_t begin = first + (number_form(question, first) == RILL__FORM_AND);
+    const size_t used = read(question, begin, &rest);
+    *value *= unit;
+    if (!used || rest >= unit) return first;
+    *value += rest;
+    return begin + used;
+}
+
 /* Read a number in words, from "one" to "ninety nine hundred [and] ninety nine". */
 static size_t read_below_ten_thousand(const rill_question *question, size_t first, int64_t *value)
 {
-    size_t used = read_below_hundred(question, first, value);
+    const size_t used = read_below_hundred(question, first, value);
     if (!used || number_form(question, first + used) != RILL__FORM_HUNDRED) return used;
-    *value *= 100;
-    used++;
-    int64_t small = 0;
-    size_t skip = number_form(question, first + used) == RILL__FORM_AND;
-    size_t more = read_below_hundred(question, first + used + skip, &small);
-    *value += small;
-    return more ? used + skip + more : used;
+    return add_rest(question, first + used + 1, 100, read_below_hundred, value) - first;
 }
 
 static size_t read_digit_token(const rill_question *question, size_t first, int64_t *value)
@@ -137,16 +145,9 @@ static size_t read_int(const rill_question *question, size_t first, int64_t *val
         *value *= 1000;
         return 2;
     }
-    size_t used = read_below_ten_thousand(question, first, value);
+    const size_t used = read_below_ten_thousand(question, first, value);
     if (!used || number_form(question, first + used) != RILL__FORM_THOUSAND) return used;
-    *value *= 1000;
-    used++;
-    int64_t rest = 0;
-    size_t skip = number_form(question, first + used) == RILL__FORM_AND;
-    size_t more = read_below_ten_thousand(question, first + used + skip, &rest);
-    if (!more || rest > 999) return used;
-    *value += rest;
-    return used + skip + more;
+    return add_rest(question, first + used + 1, 1000, read_below_ten_thousand, value) - first;
 }
 
 static size_t read_ordinal(const rill_question *question, size_t first, int64_t *value)
@@ -249,8 +250,8 @@ typedef struct rule_match {
     rill__match found;
 } rule_match;
 
-/* Capture a clock time without am or pm: both 24-hour readings, and as the value the likelier one (p.m. in the lexicon's afternoon range).
- * full: 1 for "200", which is a 24-hour time. */
+/* Capture a clock time without am or pm. Its value is p.m. in the lexicon's afternoon range. full 1: the time has the form "200", which is
+ * never p.m. by default. Both readings are captured too. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;

@@ -37,19 +37,13 @@ static uint32_t lower_case(uint32_t c)
     return c;
 }
 
-static int char_in(uint32_t code, const char32_t *list)
-{
-    while (*list != 0 && *list != code) list++;
-    return *list != 0;
-}
-
 /* Return the normal form of a character (no white space): lower case, plain quotes and dashes. */
 static uint32_t normal_character(uint32_t c)
 {
-    if (char_in(c, U"‘’‚‛′´`")) return '\'';
-    if (char_in(c, U"“”„″«»")) return '"';
-    if (char_in(c, U"\u2010\u2011\u2012\u2013\u2014\u2015\u2212")) return '-'; /* hyphens, dashes, minus */
-    return char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
+    if (rill_char_in(c, U"‘’‚‛′´`")) return '\'';
+    if (rill_char_in(c, U"“”„″«»")) return '"';
+    if (rill_char_in(c, U"\u2010\u2011\u2012\u2013\u2014\u2015\u2212")) return '-'; /* hyphens, dashes, minus */
+    return rill_char_in(c, U"…¡¿•") ? ' ' : lower_case(c);
 }
 
 /* --- splitting into tokens ---------------------------------------------------------------------------------------- */
@@ -103,7 +97,7 @@ size_t rill__drop_character(char *data, size_t length, char c)
     return kept;
 }
 
-/* Append the token raw_bytes[offset .. offset + length). span: its bytes before characters were dropped. */
+/* Append the token raw_bytes[offset .. offset + length). span: number of its bytes before characters were dropped. */
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
@@ -139,7 +133,7 @@ static int is_inner(char c)
     return is_letter(c) || rill_is_digit(c) || strchr("'+#_$&@%", c) != NULL;
 }
 
-/* Return 1 if the text is an abbreviation of one or two letters between dots, such as "p.m", "u.s.a" or "ph.d", else 0. */
+/* Return 1 if the text is an abbreviation, else 0: one or two letters between dots, such as "p.m", "u.s.a" or "ph.d". */
 static int is_abbreviation(const char *data, size_t length)
 {
     size_t piece = 0, dots = 0;
@@ -300,8 +294,8 @@ static int begins_sentence(const char *line, size_t pos)
 
 static char quote_kind(uint32_t code)
 {
-    if (char_in(code, U"\"«»“”„")) return '"';
-    return char_in(code, U"'‘’‚") ? '\'' : 0;
+    if (rill_char_in(code, U"\"«»“”„")) return '"';
+    return rill_char_in(code, U"'‘’‚") ? '\'' : 0;
 }
 
 /* Return 1 if the bytes [from, to) are inside quotes. Single and double quotes are tracked separately, because an apostrophe may look like

@@ -56,7 +56,7 @@ typedef struct semparse_weights {
     rill_constant output_bias;
 } semparse_weights;
 
-/* A state's row holds h, then c: both are read together. ld is H rounded up, to align h, c and m to cache lines. */
+/* A state's row holds h, then c, because both are read together. ld is H rounded up, to align h, c and m to cache lines. */
 typedef struct semparse_tables {
     rill_table state;         /* [nodes, 2 ld] decoder states */
     rill_table encoder_state; /* [slots, 2 ld] the encoder's last state */
@@ -113,12 +113,13 @@ rill_status semparse_load(semparse *s, const rill_open_options *options);
 
 /* --- defined in logical_form.c ------------------------------------------------------------------------------------ */
 
-/* Canonical form of logical forms, for byte-wise comparison, as in the code of Dong and Lapata (2016): the unordered children of `and` and
+/* Canonical form of logical forms, for byte-wise comparison, as in the code of Dong and Lapata (2016). The unordered children of `and` and
  * `or` are sorted, innermost first. Other forms, such as Prolog, only get normal spaces. */
 
-/* Append the canonical form of `text`: tokens and brackets separated by single spaces. Unbalanced brackets, or more than 1,000 levels,
- * keep the order; this is no error.
- *   out: unchanged on failure
- *   RILL_OK · RILL_ERR_MEMORY
- * Time: at most length times depth; constant stack. */
-rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out);
+/* rill_domain.canonical: append the canonical form of `text`, tokens and brackets separated by single spaces. Unbalanced brackets, or more
+ * than 1,000 levels, keep the order; this is no error. Time: at most length times depth; constant stack.
+ *   table  not used
+ *   out    unchanged on failure
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_logic_canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                                 rill_text *out);

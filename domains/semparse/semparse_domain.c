@@ -301,13 +301,6 @@ static int64_t measure(void *self, const char *text, size_t length)
     return words;
 }
 
-static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
-                             rill_text *out)
-{
-    (void)table;
-    return rill_logic_canonical(ctx, text, length, out);
-}
-
 /* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static rill_status action_name(void *model, int32_t action, rill_text *out)
@@ -317,9 +310,7 @@ static rill_status action_name(void *model, int32_t action, rill_text *out)
 
 static int32_t find_action(void *model, const char *text, size_t length)
 {
-    const semparse *s = model;
-    int32_t action = rill_vocabulary_id(s->target_vocab, text, length);
-    return action >= 0 ? action : RILL_NO_ACTION;
+    return rill_vocabulary_id(((const semparse *)model)->target_vocab, text, length); /* -1 is RILL_NO_ACTION */
 }
 
 static rill_status add_token_by_text(void *user, const char *token, size_t length)
@@ -375,7 +366,7 @@ const rill_domain rill_semparse_domain = {
     .finalize = finalize,
     .close = close_model,
     .measure = measure,
-    .canonical = canonical,
+    .canonical = rill_logic_canonical,
     .action_name = action_name,
     .find_action = find_action,
     .tokenize = tokenize,

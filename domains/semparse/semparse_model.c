@@ -14,7 +14,7 @@
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
 
 typedef struct loader {
-    rill_loader w;
+    rill_loader *w;
     semparse *s;
     size_t embedding; /* width of word embeddings */
 } loader;
@@ -39,7 +39,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &s->target_vocab_size));
     TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &s->max_length));
     TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &s->max_input));
-    TRY(rill_config_string_or(config, "task", l->w.directory, &task));
+    TRY(rill_config_string_or(config, "task", l->w->directory, &task));
     s->ld = (s->hidden + 15) / 16 * 16;
     snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d",
              task, s->source_vocab_size, s->target_vocab_size, (int)s->hidden);
@@ -51,8 +51,8 @@ static rill_status read_settings(void *user, const rill_config *config)
 static rill_status load_vocabulary(loader *l, const char *name, const char *key, int32_t size, rill_vocabulary **out)
 {
     static const char *const special[SEMPARSE_N_SPECIALS] = {"<s>", "</s>", "<unk>"};
-    TRY(rill_path_join(&l->w.path, l->w.directory, name));
-    return rill_vocabulary_open_checked(out, l->w.ctx, l->w.path.data, key, size, special, SEMPARSE_N_SPECIALS);
+    TRY(rill_path_join(&l->w->path, l->w->directory, name));
+    return rill_vocabulary_open_checked(out, l->w->ctx, l->w->path.data, key, size, special, SEMPARSE_N_SPECIALS);
 }
 
 /* --- recurrent layers --------------------------------------------------------------------------------------------- */
@@ -62,9 +62,9 @@ static rill_status load_input_gates(loader *l, const char *side, size_t words, s
 {
     size_t gates = 4 * l->s->hidden;
     float *embedding, *input, *bias;
-    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.embedding.weight", side), words, l->embedding, &embedding));
-    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.lstm.weight_ih", side), gates, l->embedding, &input));
-    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.lstm.bias", side), gates, 0, &bias));
+    TRY(rill_load_floats(l->w, rill_loader_name(l->w, "%s.embedding.weight", side), words, l->embedding, &embedding));
+    TRY(rill_load_floats(l->w, rill_loader_name(l->w, "%s.lstm.weight_ih", side), gates, l->embedding, &input));
+    TRY(rill_load_floats(l->w, rill_loader_name(l->w, "%s.lstm.bias", side), gates, 0, &bias));
     out->input_gates = rill_network_product(l->s->network, embedding, words, l->embedding, input, gates, l->embedding,
                                             bias);
     return RILL_OK;
@@ -75,9 +75,9 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     size_t hidden = l->s->hidden;
     float *recurrent;
     TRY(load_input_gates(l, side, words, out));
-    TRY(rill_load_floats(&l->w, rill_loader_name(&l->w, "%s.lstm.weight_hh", side), 4 * hidden, hidden, &recurrent));
-    out->recurrent = rill_load_matrix(&l->w, 4 * hidden, hidden, recurrent, hidden);
-    rill_arena_clear(&l->w.temp);
+    TRY(rill_load_floats(l->w, rill_loader_name(l->w, "%s.lstm.weight_hh", side), 4 * hidden, hidden, &recurrent));
+    out->recurrent = rill_load_matrix(l->w, 4 * hidden, hidden, recurrent, hidden);
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -90,11 +90,11 @@ static rill_status load_attention(loader *l)
     semparse *s = l->s;
     size_t hidden = s->hidden;
     float *both;
-    TRY(rill_load_floats(&l->w, "attention.weight", hidden, 2 * hidden, &both));
-    TRY(rill_load_constant(&l->w, "attention.bias", hidden, 0, &s->weights.attention_bias));
-    s->weights.context_weight = rill_load_matrix(&l->w, hidden, hidden, both, 2 * hidden);
-    s->weights.state_weight = rill_load_matrix(&l->w, hidden, hidden, both + hidden, 2 * hidden);
-    rill_arena_clear(&l->w.temp);
+    TRY(rill_load_floats(l->w, "attention.weight", hidden, 2 * hidden, &both));
+    TRY(rill_load_constant(l->w, "attention.bias", hidden, 0, &s->weights.attention_bias));
+    s->weights.context_weight = rill_load_matrix(l->w, hidden, hidden, both, 2 * hidden);
+    s->weights.state_weight = rill_load_matrix(l->w, hidden, hidden, both + hidden, 2 * hidden);
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -103,12 +103,12 @@ static rill_status load_output(loader *l)
     semparse *s = l->s;
     size_t actions = (size_t)s->target_vocab_size;
     float *weight, *bias;
-    TRY(rill_load_floats(&l->w, "output.weight", actions, s->hidden, &weight));
-    TRY(rill_load_kept(&l->w, "output.bias", actions, 0, &bias));
+    TRY(rill_load_floats(l->w, "output.weight", actions, s->hidden, &weight));
+    TRY(rill_load_kept(l->w, "output.bias", actions, 0, &bias));
     bias[SEMPARSE_BOS] = bias[SEMPARSE_UNK] = -INFINITY;
-    s->weights.output = rill_load_matrix(&l->w, actions, s->hidden, weight, s->hidden);
+    s->weights.output = rill_load_matrix(l->w, actions, s->hidden, weight, s->hidden);
     s->weights.output_bias = rill_network_constant(s->network, bias, 1, actions);
-    rill_arena_clear(&l->w.temp);
+    rill_arena_clear(&l->w->temp);
     return RILL_OK;
 }
 
@@ -132,20 +132,20 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any. Without one, warn if the vocabularies have placeholders and inputs are raw text: nothing replaces names
- * then. */
+/* Load the lexicon, if any. Without one nothing replaces names by placeholders: warn if the vocabularies have placeholders and inputs are
+ * raw text. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_path_join(&l->w.path, l->w.directory, "lexicon.tsv"));
-    rill_status status = rill_lexicon_open(l->w.ctx, l->w.path.data, &s->lexicon);
+    TRY(rill_path_join(&l->w->path, l->w->directory, "lexicon.tsv"));
+    rill_status status = rill_lexicon_open(l->w->ctx, l->w->path.data, &s->lexicon);
     if (status != RILL_ERR_NOT_FOUND) return status;
-    rill_error_clear(l->w.ctx);
+    rill_error_clear(l->w->ctx);
     if (!s->tokenized && has_placeholders(s))
-        rill_log(l->w.ctx, RILL_LOG_WARNING,
+        rill_log(l->w->ctx, RILL_LOG_WARNING,
                  "%s is missing: without this lexicon names in questions are not replaced by the model's placeholders; "
                  "with the option tokenized questions contain placeholders",
-                 l->w.path.data);
+                 l->w->path.data);
     return RILL_OK;
 }
 
@@ -293,15 +293,15 @@ static void build_score_graph(semparse *s)
 static rill_status load_all(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
+    TRY(rill_config_read(l->w->ctx, l->w->directory, "config.json", read_settings, l, NULL));
     TRY(load_vocabulary(l, "source.vocab", "source_vocab_size", s->source_vocab_size, &s->source_vocab));
     TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->target_vocab_size, &s->target_vocab));
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
+    TRY(rill_loader_open(l->w, "model.safetensors"));
     TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
     TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
     TRY(load_attention(l));
     TRY(load_output(l));
-    TRY(rill_loader_check_all_read(&l->w, NULL));
+    TRY(rill_loader_check_all_read(l->w, NULL));
     TRY(load_lexicon(l));
     TRY(find_placeholders(l));
     make_tables(s);
@@ -314,8 +314,6 @@ static rill_status load_all(loader *l)
 rill_status semparse_load(semparse *s, const rill_open_options *options)
 {
     TRY(rill_options_network(s->ctx, "semparse", options, &s->device, &s->network));
-    loader l = {.s = s, .w = {s->ctx, options->path, s->network, &s->arena, .path = {.ctx = s->ctx}}};
-    rill_status status = load_all(&l);
-    rill_loader_close(&l.w);
-    return status;
+    SCOPED(rill_loader_close) rill_loader w = {s->ctx, options->path, s->network, &s->arena, .path = {.ctx = s->ctx}};
+    return load_all(&(loader){.w = &w, .s = s});
 }

@@ -45,7 +45,7 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
-/* Compute the attention weights of an output. Each token's are those of the state that predicted it, the previous token's. */
+/* Compute the attention weights of an output. A token has those of the state that predicted it: the state of the previous token. */
 static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, seq_alignment *a)
 {
     const size_t n = (size_t)h->length, tokens = (size_t)rill_session_units(r->session, h->slot);

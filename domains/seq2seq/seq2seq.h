@@ -121,7 +121,7 @@ struct seq_model {
     rill_context *ctx;  /* context for open and close */
     const char *domain; /* name of the domain, for messages */
     seq_choose_arch_fn choose_arch;
-    /* for some net, a new state reads the states of all ancestors (needs_path) or of its parent only (needs_parent) */
+    /* 1: the new states of some net read the states of all ancestors (needs_path), or of the parent only (needs_parent) */
     int needs_path, needs_parent;
     rill_state_need state_need;
     rill_arena arena; /* memory that the network borrows, and other memory of fixed size */

@@ -61,8 +61,8 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    /* `head`: number of bytes before the sentences. Language columns begin with the source language; if absent or empty, use the
-     * model's. */
+    /* *head: number of bytes before the sentences. They may be language columns, the first of which is the source language. If it is
+     * empty or absent, use the model's. */
     const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
                                                                                              : m->source_language;
     if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
@@ -77,7 +77,8 @@ static int has_spaces(int32_t c)
     return c < FIRST_UNSPACED || c >= FIRST_SYMBOL;
 }
 
-/* Return 1 for a soft hyphen, word joiner or byte order mark, or a zero-width space between characters of scripts written with spaces. */
+/* Return 1 for a soft hyphen, word joiner or byte order mark. Also for a zero-width space between characters of scripts written with
+ * spaces. */
 static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
 {
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));

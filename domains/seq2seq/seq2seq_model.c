@@ -371,14 +371,12 @@ rill_status seq_action_name(void *model, int32_t action, rill_text *out)
 
 int32_t seq_find_action(void *model, const char *text, size_t length)
 {
-    int32_t action = rill_vocabulary_id(target_vocabulary(model), text, length);
-    return action >= 0 ? action : RILL_NO_ACTION;
+    return rill_vocabulary_id(target_vocabulary(model), text, length); /* -1 is RILL_NO_ACTION */
 }
 
 int32_t seq_unknown_action(void *model)
 {
-    const int32_t action = model_tokenizer(model)->unk_action;
-    return action >= 0 ? action : RILL_NO_ACTION;
+    return model_tokenizer(model)->unk_action; /* -1 is RILL_NO_ACTION */
 }
 
 /* Append the action of a token. Eos, padding and <unk> are refused: the tokenizer outputs them only for characters outside the
@@ -408,8 +406,7 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
     const seq_net *net = ((const seq_model *)model)->net[0];
     rill_output_prefix opening;
     if (rill_tokenizer_output_prefix(net->tokenizer, ctx, input, length, &opening) != RILL_OK) return RILL_NO_ACTION;
-    if (opening.forced_bos >= 0) return opening.forced_bos;
-    return net->forced_bos >= 0 ? net->forced_bos : RILL_NO_ACTION;
+    return opening.forced_bos >= 0 ? opening.forced_bos : net->forced_bos; /* -1 is RILL_NO_ACTION */
 }
 
 rill_status seq_recommend(void *model, const char *like, rill_text *out)

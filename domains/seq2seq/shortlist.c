@@ -17,7 +17,7 @@
 /* number of frequent target ids in every subset; number of translations of each input token: marian-decoder's defaults */
 enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 };
 
-enum { SUBSET_MULTIPLE = 8 }; /* Marian's size of subsets of binary shortlists is a multiple of this */
+enum { SUBSET_MULTIPLE = 8 }; /* with a binary shortlist Marian makes the size of subsets a multiple of this */
 
 /* A line of a shortlist file: source id, target id, probability. */
 typedef struct lexicon_pair {
@@ -109,15 +109,13 @@ static rill_status read_line(lexicon_reader *r, rill_slice line)
 
 static rill_status read_lines(lexicon_reader *r, const char *bytes, size_t size)
 {
-    const char *end = bytes + size;
     if (size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0)
         return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT, "%s: the file is compressed: unpack it with gunzip",
                          r->path);
-    for (const char *line = bytes; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline != NULL ? newline : end;
+    for (rill_slice rest = {bytes, size}, line; rest.length > 0;) {
+        rill_slice_cut(&rest, '\n', &line);
         r->line++;
-        TRY(read_line(r, (rill_slice){line, (size_t)(stop - line)}));
-        line = stop + (newline != NULL);
+        TRY(read_line(r, line));
     }
     if (r->n > 0) return RILL_OK;
     return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
@@ -331,7 +329,7 @@ static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
     if (action >= 0 && action < s->target_vocab_size) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
-/* Add ids from n_frequent upward until the number of ids is a multiple of 8, as Marian does for its products. */
+/* Add ids from n_frequent upward until the number of ids is a multiple of SUBSET_MULTIPLE, as Marian does for its matrix products. */
 static void fill_subset(const seq_shortlist *s, uint64_t *mark, size_t words)
 {
     int32_t n = 0;
@@ -342,7 +340,7 @@ static void fill_subset(const seq_shortlist *s, uint64_t *mark, size_t words)
     }
 }
 
-/* Fill a bit set of `words` 64-bit words with the target ids of an input's subset. */
+/* Set the bits of the target ids that an input's subset contains; `mark` has `words` words of 64 bits. */
 static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
     memset(mark, 0, words * sizeof *mark);

@@ -24,7 +24,7 @@ extern const rill_domain rill_shiftreduce_domain;
 
 /* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
 
-/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles, 2016 [ch].
+/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles, 2016.
  * Dimensions: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward layers, T tags, L labels, n words.
  * Frames are the n + 2 input tokens: <s>, the words, </s>. Positions 0 .. n are the boundaries of words.
  *
@@ -35,8 +35,8 @@ extern const rill_domain rill_shiftreduce_domain;
  * b), s0, (c, n), with V0 .. V2. Adjacent spans share a position:
  *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
  *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
- * encode() computes these five products for every position, those of c with the last brackets, which are constant. Scoring only adds three
- * rows for structure, two for labels.
+ * encode() computes these five products for every position. The products of p_c include the term in the last brackets, the same for the
+ * whole sentence. Scoring only adds three rows for structure, two for labels.
  *
  * States: the stack is a linked list. A state's cell has the positions of the two top spans, and the ancestor whose cell describes the
  * rest.

@@ -74,7 +74,7 @@ static rill_tensor first_bilstm(const encode_builder *e, rill_tensor x)
     return bilstm_layer(e, 0, e->frames, 0);
 }
 
-/* Predict a tag for each untagged frame. After NaN logits the word gets the first tag, and its sentence gets no scores. */
+/* Predict a tag for each untagged frame. If its logits are NaN, the word gets the first tag, and its sentence gets no scores. */
 static void predict_tags(const encode_builder *e, rill_tensor outputs)
 {
     const size_t tags = (size_t)e->p->n_tags - PARSER_FIRST_TAG;
@@ -143,6 +143,18 @@ static rill_view position_product(const parser *p, rill_column slot, rill_column
     return rill_view_offset(rill_view_ragged(p->products, slot, position), which * p->ffn_width);
 }
 
+/* Append to a graph of scores: the hidden layer is the ReLU of `sum`, and `output` turns it to the logits of `best`. */
+static void score_actions(const parser *p, rill_graph graph, rill_index_space rows, rill_sum sum, rill_product output,
+                          rill_best_choices best)
+{
+    sum.activation = RILL_RELU;
+    sum.out = output.a = rill_view_value(rill_tensor_make(p->network, graph, rows, p->ffn_width));
+    output.out = best.logits = rill_view_value(rill_tensor_make(p->network, graph, rows, best.symbols));
+    rill_op_sum(p->network, graph, rows, &sum);
+    rill_op_product(p->network, graph, rows, &output);
+    rill_op_best(p->network, graph, rows, &best);
+}
+
 static void build_structure_graph(parser *p)
 {
     rill_network *network = p->network;
@@ -152,22 +164,12 @@ static void build_structure_graph(parser *p)
                       a = rill_column_input(network, graph, RILL_ROWS, "a"),
                       b = rill_column_input(network, graph, RILL_ROWS, "b"),
                       c = rill_column_input(network, graph, RILL_ROWS, "c");
-    const rill_index_space rows = rill_index_space_where(network, graph, RILL_ROWS, open);
-    const rill_tensor hidden = rill_tensor_make(network, graph, rows, p->ffn_width),
-                      logits = rill_tensor_make(network, graph, rows, PARSER_FIRST_LABEL);
-    rill_op_sum(network, graph, rows,
-                &(rill_sum){.terms = 3,
-                            .term = {position_product(p, slot, a, PRODUCT_A), position_product(p, slot, b, PRODUCT_B),
-                                     position_product(p, slot, c, PRODUCT_C)},
-                            .activation = RILL_RELU,
-                            .out = rill_view_value(hidden)});
-    rill_op_product(network, graph, rows,
-                    &(rill_product){.matrix = p->weights.structure_output,
-                                    .a = rill_view_value(hidden),
-                                    .bias = p->weights.structure_output_bias,
-                                    .out = rill_view_value(logits)});
-    rill_op_best(network, graph, rows,
-                 &(rill_best_choices){.logits = rill_view_value(logits), .symbols = PARSER_FIRST_LABEL});
+    const rill_sum sum = {.terms = 3,
+                          .term = {position_product(p, slot, a, PRODUCT_A), position_product(p, slot, b, PRODUCT_B),
+                                   position_product(p, slot, c, PRODUCT_C)}};
+    score_actions(p, graph, rill_index_space_where(network, graph, RILL_ROWS, open), sum,
+                  (rill_product){.matrix = p->weights.structure_output, .bias = p->weights.structure_output_bias},
+                  (rill_best_choices){.symbols = PARSER_FIRST_LABEL});
 }
 
 static void build_label_graph(parser *p)
@@ -178,23 +180,13 @@ static void build_label_graph(parser *p)
                       kind = rill_column_input(network, graph, RILL_ROWS, "last timestep"),
                       b = rill_column_input(network, graph, RILL_ROWS, "b"),
                       c = rill_column_input(network, graph, RILL_ROWS, "c");
-    const rill_tensor hidden = rill_tensor_make(network, graph, RILL_ROWS, p->ffn_width),
-                      logits = rill_tensor_make(network, graph, RILL_ROWS, (size_t)p->n_labels);
-    rill_op_sum(network, graph, RILL_ROWS,
-                &(rill_sum){.terms = 2,
-                            .term = {position_product(p, slot, b, PRODUCT_LABEL_B),
-                                     position_product(p, slot, c, PRODUCT_LABEL_C)},
-                            .activation = RILL_RELU,
-                            .out = rill_view_value(hidden)});
-    rill_op_product(network, graph, RILL_ROWS,
-                    &(rill_product){.matrix = p->weights.label_output,
-                                    .a = rill_view_value(hidden),
-                                    .out = rill_view_value(logits)});
-    rill_op_best(network, graph, RILL_ROWS,
-                 &(rill_best_choices){.logits = rill_view_value(logits),
-                                      .symbols = (size_t)p->n_labels,
-                                      .add = rill_view_constant(p->weights.label_output_bias, kind),
-                                      .first_action = PARSER_FIRST_LABEL});
+    const rill_sum sum = {
+        .terms = 2,
+        .term = {position_product(p, slot, b, PRODUCT_LABEL_B), position_product(p, slot, c, PRODUCT_LABEL_C)}};
+    const rill_best_choices best = {.symbols = (size_t)p->n_labels,
+                                    .add = rill_view_constant(p->weights.label_output_bias, kind),
+                                    .first_action = PARSER_FIRST_LABEL};
+    score_actions(p, graph, RILL_ROWS, sum, (rill_product){.matrix = p->weights.label_output}, best);
 }
 
 /* --- entry point -------------------------------------------------------------------------------------------------- */

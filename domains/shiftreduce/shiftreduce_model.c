@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct loader {
-    rill_loader w;
+    rill_loader *w;
     parser *p;
 } loader;
 
@@ -53,7 +53,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     TRY(rill_config_int(config, "tag_vocab_size", 2, LABEL_LIMIT, &p->n_tags));
     TRY(rill_config_int(config, "label_vocab_size", 2, LABEL_LIMIT, &p->n_labels));
     TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &p->max_input));
-    TRY(rill_config_string_or(config, "task", l->w.directory, &task));
+    TRY(rill_config_string_or(config, "task", l->w->directory, &task));
     snprintf(p->description, sizeof p->description,
              "span shift-reduce parser \"%.50s\": %d words, %d tags, %d labels, LSTM of 2 x %zu", task,
              p->word_vocab_size, p->n_tags - 1, p->n_labels - 1, p->hidden);
@@ -80,14 +80,15 @@ static rill_status load_vocabularies(loader *l)
         {"labels.vocab", "label_vocab_size", &p->label_vocab, p->n_labels, 1, none},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        TRY(rill_path_join(&l->w.path, l->w.directory, files[i].name));
-        TRY(rill_vocabulary_open_checked(files[i].out, l->w.ctx, l->w.path.data, files[i].key, files[i].size,
+        TRY(rill_path_join(&l->w->path, l->w->directory, files[i].name));
+        TRY(rill_vocabulary_open_checked(files[i].out, l->w->ctx, l->w->path.data, files[i].key, files[i].size,
                                          files[i].special, files[i].specials));
     }
     return RILL_OK;
 }
 
-/* Choose the tokenizer's style: split hyphenated words if the model has a tag HYPH, and keep the character \" if it is one of its words. */
+/* Choose the tokenizer's style by the vocabularies. With a tag HYPH, hyphenated words are split. With the straight double quote among the
+ * words, quotes stay as they are. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
@@ -115,12 +116,12 @@ static rill_status split_label(loader *l, int32_t i)
         if (pos < length && name[pos] != '+') continue;
         p->nonterminals[n] = (rill_slice){name + from, pos - from};
         if (is_unwritable_name(name + from, pos - from))
-            return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
+            return rill_fail(l->w->ctx, RILL_ERR_FORMAT,
                              "%s:%d: expected names without spaces and brackets, separated by \"+\", found \"%.60s\"",
-                             l->w.path.data, i + 1, name);
+                             l->w->path.data, i + 1, name);
         if (n > p->nonterminal_offsets[i] && rill_slice_equal(p->nonterminals[n], p->nonterminals[n - 1]))
-            return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                             "%s:%d: \"%.60s\": a label may not consist of equal labels only", l->w.path.data, i + 1,
+            return rill_fail(l->w->ctx, RILL_ERR_FORMAT,
+                             "%s:%d: \"%.60s\": a label may not consist of equal labels only", l->w->path.data, i + 1,
                              name);
         n++;
         from = pos + 1;
@@ -129,7 +130,7 @@ static rill_status split_label(loader *l, int32_t i)
     return RILL_OK;
 }
 
-/* Split all labels. l->w.path must still be the path of labels.vocab, for messages. */
+/* Split all labels. l->w->path must still be the path of labels.vocab, for messages. */
 static rill_status split_labels(loader *l)
 {
     parser *p = l->p;
@@ -148,23 +149,23 @@ static rill_status split_labels(loader *l)
         roots += rill_slice_equal(p->nonterminals[p->nonterminal_offsets[i]], p->root);
     }
     if (roots == 0)
-        return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
-                         "%s: expected a label that begins with the root \"%.*s\", found none", l->w.path.data,
+        return rill_fail(l->w->ctx, RILL_ERR_FORMAT,
+                         "%s: expected a label that begins with the root \"%.*s\", found none", l->w->path.data,
                          (int)p->root.length, p->root.data);
     return RILL_OK;
 }
 
-/* Fail if a tag cannot be written into a tree, or is -NONE-: a tree reader would drop its word as a trace. */
+/* Fail if a tag cannot be written into a tree. The tag -NONE- is refused too: a tree reader would drop its word as a trace. */
 static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->n_tags; i++) {
         size_t length;
         const char *name = rill_vocabulary_token(l->p->tag_vocab, i, &length);
         if (!is_unwritable_name(name, length) && strcmp(name, "-NONE-") != 0) continue;
-        TRY(rill_path_join(&l->w.path, l->w.directory, "tags.vocab"));
-        return rill_fail(l->w.ctx, RILL_ERR_FORMAT,
+        TRY(rill_path_join(&l->w->path, l->w->directory, "tags.vocab"));
+        return rill_fail(l->w->ctx, RILL_ERR_FORMAT,
                          "%s:%d: expected a tag without spaces and brackets other than -NONE-, found \"%.60s\"",
-                         l->w.path.data, i + 1, name);
+                         l->w->path.data, i + 1, name);
     }
     return RILL_OK;
 }
@@ -174,19 +175,18 @@ static rill_status check_tags(loader *l)
 static rill_status load_embeddings(loader *l)
 {
     parser *p = l->p;
-    TRY(rill_load_constant(&l->w, "words.weight", (size_t)p->word_vocab_size, p->embedding, &p->weights.word_rows));
-    TRY(rill_load_constant(&l->w, "suffixes.weight", (size_t)p->suffix_vocab_size, p->embedding,
+    TRY(rill_load_constant(l->w, "words.weight", (size_t)p->word_vocab_size, p->embedding, &p->weights.word_rows));
+    TRY(rill_load_constant(l->w, "suffixes.weight", (size_t)p->suffix_vocab_size, p->embedding,
                            &p->weights.suffix_rows));
-    return rill_load_constant(&l->w, "shapes.weight", (size_t)p->shape_vocab_size, p->embedding,
-                              &p->weights.shape_rows);
+    return rill_load_constant(l->w, "shapes.weight", (size_t)p->shape_vocab_size, p->embedding, &p->weights.shape_rows);
 }
 
 static const char *const directions[2] = {"forward", "backward"};
 
 static rill_status read_part(loader *l, int layer, int direction, const char *part, size_t columns, float **out)
 {
-    const char *name = rill_loader_name(&l->w, "layer%d.%s.%s", layer + 1, directions[direction], part);
-    return rill_load_floats(&l->w, name, 4 * l->p->hidden, columns, out);
+    const char *name = rill_loader_name(l->w, "layer%d.%s.%s", layer + 1, directions[direction], part);
+    return rill_load_floats(l->w, name, 4 * l->p->hidden, columns, out);
 }
 
 /* Load a layer. *inputs [8H, columns] = stacked input weights of both directions, bias [8H] = their biases. */
@@ -194,7 +194,7 @@ static rill_status load_layer(loader *l, int layer, size_t columns, float **inpu
 {
     parser *p = l->p;
     const size_t gates = 4 * p->hidden;
-    TRY(rill_arena_alloc(&l->w.temp, inputs, 2 * gates * columns, sizeof **inputs, "a layer's weights"));
+    TRY(rill_arena_alloc(&l->w->temp, inputs, 2 * gates * columns, sizeof **inputs, "a layer's weights"));
     for (int d = 0; d < 2; d++) {
         float *input, *recurrent, *own;
         TRY(read_part(l, layer, d, "weight_ih", columns, &input));
@@ -202,7 +202,7 @@ static rill_status load_layer(loader *l, int layer, size_t columns, float **inpu
         TRY(read_part(l, layer, d, "bias", 0, &own));
         memcpy(*inputs + (size_t)d * gates * columns, input, gates * columns * sizeof *input);
         memcpy(bias + (size_t)d * gates, own, gates * sizeof *own);
-        p->weights.layer[layer].recurrent[d] = rill_load_matrix(&l->w, gates, p->hidden, recurrent, p->hidden);
+        p->weights.layer[layer].recurrent[d] = rill_load_matrix(l->w, gates, p->hidden, recurrent, p->hidden);
     }
     return RILL_OK;
 }
@@ -214,7 +214,7 @@ static rill_status load_first_layer(loader *l)
     float *inputs, *bias;
     TRY(rill_arena_alloc(&p->arena, &bias, gates, sizeof *bias, "a layer's bias"));
     TRY(load_layer(l, 0, p->embedding, &inputs, bias));
-    p->weights.layer[0].input = rill_load_matrix(&l->w, gates, p->embedding, inputs, p->embedding);
+    p->weights.layer[0].input = rill_load_matrix(l->w, gates, p->embedding, inputs, p->embedding);
     p->weights.first_bias = rill_network_constant(p->network, bias, 1, gates);
     return RILL_OK;
 }
@@ -227,10 +227,10 @@ static rill_status load_second_layer(loader *l)
     parser *p = l->p;
     const size_t gates = 8 * p->hidden, outputs = 2 * p->hidden, columns = outputs + p->tag_size;
     float *inputs, *bias, *rows;
-    TRY(rill_arena_alloc(&l->w.temp, &bias, gates, sizeof *bias, "a layer's bias"));
+    TRY(rill_arena_alloc(&l->w->temp, &bias, gates, sizeof *bias, "a layer's bias"));
     TRY(load_layer(l, 1, columns, &inputs, bias));
-    TRY(rill_load_floats(&l->w, "tags.weight", (size_t)p->n_tags, p->tag_size, &rows));
-    p->weights.layer[1].input = rill_load_matrix(&l->w, gates, outputs, inputs, columns);
+    TRY(rill_load_floats(l->w, "tags.weight", (size_t)p->n_tags, p->tag_size, &rows));
+    p->weights.layer[1].input = rill_load_matrix(l->w, gates, outputs, inputs, columns);
     p->weights.tag_gates = rill_network_product(p->network, rows, (size_t)p->n_tags, p->tag_size, inputs + outputs,
                                                 gates, columns, bias);
     return RILL_OK;
@@ -242,9 +242,9 @@ static rill_status load_tagger(loader *l)
     parser *p = l->p;
     const size_t tags = (size_t)p->n_tags, width = 2 * p->hidden;
     float *weight, *bias;
-    TRY(rill_load_floats(&l->w, "tagger.weight", tags, width, &weight));
-    TRY(rill_load_kept(&l->w, "tagger.bias", tags, 0, &bias));
-    p->weights.tagger = rill_load_matrix(&l->w, tags - PARSER_FIRST_TAG, width, weight + PARSER_FIRST_TAG * width,
+    TRY(rill_load_floats(l->w, "tagger.weight", tags, width, &weight));
+    TRY(rill_load_kept(l->w, "tagger.bias", tags, 0, &bias));
+    p->weights.tagger = rill_load_matrix(l->w, tags - PARSER_FIRST_TAG, width, weight + PARSER_FIRST_TAG * width,
                                          width);
     p->weights.tagger_bias = rill_network_constant(p->network, bias + PARSER_FIRST_TAG, 1, tags - PARSER_FIRST_TAG);
     return RILL_OK;
@@ -276,12 +276,12 @@ static rill_status load_products(loader *l)
     parser *p = l->p;
     const size_t width = 2 * p->hidden, net = p->ffn_width, block = net * width;
     float *structure, *label, *products, *ends, *structure_bias, *label_bias, *bias;
-    TRY(rill_load_floats(&l->w, "structure.hidden.weight", net, 4 * width, &structure));
-    TRY(rill_load_floats(&l->w, "structure.hidden.bias", net, 0, &structure_bias));
-    TRY(rill_load_floats(&l->w, "label.hidden.weight", net, 3 * width, &label));
-    TRY(rill_load_floats(&l->w, "label.hidden.bias", net, 0, &label_bias));
-    TRY(rill_arena_alloc(&l->w.temp, &products, N_PRODUCTS * block, sizeof *products, "products"));
-    TRY(rill_arena_alloc(&l->w.temp, &ends, 4 * block, sizeof *ends, "products"));
+    TRY(rill_load_floats(l->w, "structure.hidden.weight", net, 4 * width, &structure));
+    TRY(rill_load_floats(l->w, "structure.hidden.bias", net, 0, &structure_bias));
+    TRY(rill_load_floats(l->w, "label.hidden.weight", net, 3 * width, &label));
+    TRY(rill_load_floats(l->w, "label.hidden.bias", net, 0, &label_bias));
+    TRY(rill_arena_alloc(&l->w->temp, &products, N_PRODUCTS * block, sizeof *products, "products"));
+    TRY(rill_arena_alloc(&l->w->temp, &ends, 4 * block, sizeof *ends, "products"));
     TRY(rill_arena_alloc(&p->arena, &bias, 2 * net, sizeof *bias, "products"));
     const span_weights s = {structure, 4, net, width}, t = {label, 3, net, width};
     put_weight_difference(&s, 0, 1, products + PRODUCT_A * block, width);
@@ -297,10 +297,10 @@ static rill_status load_products(loader *l)
     memcpy(bias, structure_bias, net * sizeof *bias);
     memcpy(bias + net, label_bias, net * sizeof *bias);
     p->weights.boundary_bias = rill_network_constant(p->network, bias, 1, 2 * net);
-    p->weights.position_products = rill_load_matrix(&l->w, PRODUCT_C * net, width, products, width);
-    p->weights.last_position_products = rill_load_matrix(&l->w, (N_PRODUCTS - PRODUCT_C) * net, width,
+    p->weights.position_products = rill_load_matrix(l->w, PRODUCT_C * net, width, products, width);
+    p->weights.last_position_products = rill_load_matrix(l->w, (N_PRODUCTS - PRODUCT_C) * net, width,
                                                          products + PRODUCT_C * block, width);
-    p->weights.boundary = rill_load_matrix(&l->w, 2 * net, 2 * width, ends, 2 * width);
+    p->weights.boundary = rill_load_matrix(l->w, 2 * net, 2 * width, ends, 2 * width);
     return RILL_OK;
 }
 
@@ -312,15 +312,15 @@ static rill_status load_label_output(loader *l)
     parser *p = l->p;
     const size_t labels = (size_t)p->n_labels;
     float *weight, *bias, *both;
-    TRY(rill_load_floats(&l->w, "label.output.weight", labels, p->ffn_width, &weight));
-    TRY(rill_load_floats(&l->w, "label.output.bias", labels, 0, &bias));
+    TRY(rill_load_floats(l->w, "label.output.weight", labels, p->ffn_width, &weight));
+    TRY(rill_load_floats(l->w, "label.output.bias", labels, 0, &bias));
     TRY(rill_arena_alloc(&p->arena, &both, 2 * labels, sizeof *both, "biases"));
     for (int32_t i = 0; i < p->n_labels; i++) {
         int root = i != PARSER_NO_LABEL && rill_slice_equal(p->nonterminals[p->nonterminal_offsets[i]], p->root);
         both[i] = root ? -INFINITY : bias[i];
         both[labels + (size_t)i] = root ? bias[i] : -INFINITY;
     }
-    p->weights.label_output = rill_load_matrix(&l->w, labels, p->ffn_width, weight, p->ffn_width);
+    p->weights.label_output = rill_load_matrix(l->w, labels, p->ffn_width, weight, p->ffn_width);
     p->weights.label_output_bias = rill_network_constant(p->network, both, 2, labels);
     return RILL_OK;
 }
@@ -329,9 +329,9 @@ static rill_status load_outputs(loader *l)
 {
     parser *p = l->p;
     float *weight;
-    TRY(rill_load_floats(&l->w, "structure.output.weight", 2, p->ffn_width, &weight));
-    TRY(rill_load_constant(&l->w, "structure.output.bias", 2, 0, &p->weights.structure_output_bias));
-    p->weights.structure_output = rill_load_matrix(&l->w, 2, p->ffn_width, weight, p->ffn_width);
+    TRY(rill_load_floats(l->w, "structure.output.weight", 2, p->ffn_width, &weight));
+    TRY(rill_load_constant(l->w, "structure.output.bias", 2, 0, &p->weights.structure_output_bias));
+    p->weights.structure_output = rill_load_matrix(l->w, 2, p->ffn_width, weight, p->ffn_width);
     TRY(load_label_output(l));
     return RILL_OK;
 }
@@ -342,25 +342,23 @@ static rill_status load_all(loader *l)
 {
     static rill_status (*const parts[])(loader *) = {load_embeddings, load_first_layer, load_second_layer,
                                                      load_tagger,     load_products,    load_outputs};
-    TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
+    TRY(rill_config_read(l->w->ctx, l->w->directory, "config.json", read_settings, l, NULL));
     TRY(load_vocabularies(l));
     choose_style(l->p);
     TRY(split_labels(l));
     TRY(check_tags(l));
-    TRY(rill_loader_open(&l->w, "model.safetensors"));
+    TRY(rill_loader_open(l->w, "model.safetensors"));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         TRY(parts[i](l));
-        rill_arena_clear(&l->w.temp);
+        rill_arena_clear(&l->w->temp);
     }
-    TRY(rill_loader_check_all_read(&l->w, NULL));
+    TRY(rill_loader_check_all_read(l->w, NULL));
     return parser_build_graphs(l->p);
 }
 
 rill_status parser_load(parser *p, const rill_open_options *options)
 {
     TRY(rill_options_network(p->ctx, "shiftreduce", options, &p->device, &p->network));
-    loader l = {.p = p, .w = {p->ctx, options->path, p->network, &p->arena, .path = {.ctx = p->ctx}}};
-    rill_status status = load_all(&l);
-    rill_loader_close(&l.w);
-    return status;
+    SCOPED(rill_loader_close) rill_loader w = {p->ctx, options->path, p->network, &p->arena, .path = {.ctx = p->ctx}};
+    return load_all(&(loader){.w = &w, .p = p});
 }

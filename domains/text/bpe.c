@@ -103,7 +103,7 @@ static rill_bpe_pair heap_pop(rill_bpe *b)
 
 /* --- pairs that may merge ----------------------------------------------------------------------------------------- */
 
-/* Pairs that the merges file does not list are not pushed. */
+/* Push the pair of the symbol `left` and its right neighbour if the merges file lists it. */
 static rill_status push_known_pair(rill_bpe *b, size_t left)
 {
     const rill_bpe_symbol *l = &b->symbols[left];
@@ -239,7 +239,8 @@ static void update_best(best_cut *best, size_t from, size_t to, int32_t id, doub
     best[to] = (best_cut){sum, from, id};
 }
 
-/* A character that is no token may become an unknown token. */
+/* Extend the best segmentation that ends at `from` by each token that begins there. If the first character is no token, it may become an
+ * unknown token. */
 static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
     const size_t one = rill_utf8_skip(word + from, length - from);
@@ -247,7 +248,7 @@ static void try_tokens_from(const rill_pipeline *p, const char *word, size_t len
     int single = 0;
     for (size_t n = 0; from + n < length && low < high; n++) {
         const int byte = (unsigned char)word[from + n];
-        if (byte == 0) break; /* no token has a NUL; after the one that ends a token nothing may be read */
+        if (byte == 0) break; /* tokens contain no NUL; bytes after the NUL that ends a token may not be read */
         low = lower_bound(p, low, high, n, byte);
         high = lower_bound(p, low, high, n, byte + 1);
         if (low == high) break;
@@ -261,7 +262,7 @@ static void try_tokens_from(const rill_pipeline *p, const char *word, size_t len
     if (!single) update_best(best, from, from + one, p->unk_id, p->unk_score);
 }
 
-/* Adjacent unknown tokens become one. `ends`: end offsets of the n tokens, last first. */
+/* Call fn with each token of the best segmentation; adjacent unknown tokens become one. `ends`: end offsets of the n tokens, last first. */
 static rill_status emit_pieces(const rill_pipeline *p, const char *word, const best_cut *best, size_t *ends, size_t n,
                                rill_word_fn fn, void *user)
 {

@@ -69,10 +69,11 @@ typedef struct rill_tokenizer_config {
     rill_config *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
-/* Read the first three files, and tokenizer.json if `tokenizer` is set. The caller closes `config`, also after a failure.
+/* Read the first three files. The caller closes `config`, also after a failure.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_IO · RILL_ERR_MEMORY */
-rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
-                                       int tokenizer);
+rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory);
+/* Read another file of the directory. *out: closed by the caller; unchanged if the file is absent. Returns as rill_config_open(). */
+rill_status rill_tokenizer_config_read(const rill_tokenizer_config *config, const char *file, rill_config **out);
 void rill_tokenizer_config_close(rill_tokenizer_config *config);
 
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
@@ -138,5 +139,5 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_con
 /* rill_tokenizer_is_translation() (tokenizer.h) for texts of a family's tokenizer. */
 int rill_family_is_translation(const rill_family_tokenizer *self, const char *bytes, size_t length, size_t *head);
 
-/* Returns 1 if a token has the form of a language token, and set *name to the name that users write. */
+/* Returns 1 if a token has the form of a language token, and sets *name to the name that users write. */
 int rill_language_token_name(rill_language_form form, const char *token, size_t length, rill_slice *name);

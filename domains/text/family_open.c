@@ -241,12 +241,12 @@ static rill_status add_sentinels(const family_opener *o)
 /* transformers 5 saves the added tokens of a fast tokenizer in tokenizer.json alone, also beside older vocabulary files. */
 static rill_status add_tokens_of_tokenizer_json(const family_opener *o)
 {
-    SCOPED(rill_tokenizer_config_close) rill_tokenizer_config all = {0};
+    SCOPED(rill_config_drop) rill_config *json = NULL;
     const char *backend = rill_tokenizer_config_string(o->config, "backend");
     if (backend == NULL || strcmp(backend, "tokenizers") != 0) return RILL_OK;
-    TRY(rill_tokenizer_config_open(&all, o->ctx, o->files->directory, 1));
-    TRY(rill_path_join(o->path, o->files->directory, "tokenizer.json"));
-    return rill_pipeline_add_tokens(o->ctx, o->path->data, rill_config_root(all.tokenizer), &o->tokenizer->tokens);
+    TRY(rill_tokenizer_config_read(o->config, "tokenizer.json", &json));
+    if (json == NULL) return RILL_OK;
+    return rill_pipeline_add_tokens(o->ctx, rill_config_name(json), rill_config_root(json), &o->tokenizer->tokens);
 }
 
 static int has_languages(const rill_family_tokenizer *t)
@@ -374,7 +374,9 @@ rill_status rill_family_open(rill_tokenizer *text, const rill_tokenizer_files *f
                                  .language_columns = files->language_columns,
                                  .forced_bos = files->forced_bos};
     family_opener o = {.text = text, .tokenizer = t, .ctx = ctx, .files = files, .config = &config, .path = &path};
-    TRY(rill_tokenizer_config_open(&config, ctx, files->directory, !has_vocabulary_files(&t->family, files)));
+    TRY(rill_tokenizer_config_open(&config, ctx, files->directory));
+    if (!has_vocabulary_files(&t->family, files))
+        TRY(rill_tokenizer_config_read(&config, "tokenizer.json", &config.tokenizer));
     TRY(open_vocabulary_of_family(&o));
     text->target_spm = text->source_spm;
     text->added = &t->tokens;

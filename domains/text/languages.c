@@ -17,7 +17,7 @@ static int is_code(const char *token, size_t length, int script)
            rill_is_lower(token[pos + 4]);
 }
 
-/* Returns 0 if an affix is missing, or if the name between has characters other than letters, - and _. */
+/* Set *name to the text between the affixes. Returns 0 if an affix is missing, or if *name has other characters than letters, - and _. */
 static int strip_affixes(const char *token, size_t length, const char *prefix, const char *suffix, rill_slice *name)
 {
     const size_t prefix_length = strlen(prefix), suffix_length = strlen(suffix);
@@ -70,10 +70,8 @@ static rill_status find_all_languages(rill_family_tokenizer *t)
 static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
-        size_t length;
-        const char *token = rill_vocabulary_token(t->tokens.vocabulary, t->language[i].id, &length);
-        if (rill_slice_is(word, t->language[i].name) || rill_slice_equal(word, (rill_slice){token, length}))
-            return t->language[i].id;
+        const char *token = rill_vocabulary_token(t->tokens.vocabulary, t->language[i].id, NULL);
+        if (rill_slice_is(word, t->language[i].name) || rill_slice_is(word, token)) return t->language[i].id;
     }
     return -1;
 }
@@ -178,7 +176,8 @@ static int take_column(const char **bytes, size_t *length, rill_slice *out)
     const rill_slice column = {*bytes, (size_t)(tab - *bytes)};
     rill_slice remaining = column;
     *out = rill_next_word(&remaining);
-    if (out->length > 0 && rill_next_word(&remaining).length > 0) *out = column; /* a column of several words is text */
+    /* several words are no language: keep the whole column for the error message */
+    if (out->length > 0 && rill_next_word(&remaining).length > 0) *out = column;
     *length -= column.length + 1;
     *bytes = tab + 1;
     return 1;

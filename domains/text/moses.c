@@ -183,7 +183,7 @@ static void replace_pairs(rill_chars *text)
             }
 }
 
-/* Among the characters dropped is RW_HIDDEN_DOT. */
+/* Drop control characters, RW_HIDDEN_DOT included. */
 static void drop_controls(rill_chars *text)
 {
     size_t n = 0;
@@ -255,16 +255,10 @@ static int is_cjk(char32_t c)
     return RILL_IN_RANGES((int32_t)c, blocks);
 }
 
-static int char_in(char32_t c, const char32_t *list)
-{
-    while (*list != 0 && *list != c) list++;
-    return *list != 0;
-}
-
 static int all_in(const moses_token *t, const char32_t *list)
 {
     for (size_t i = 0; i < t->length; i++)
-        if (!char_in(t->chars[i], list)) return 0;
+        if (!rill_char_in(t->chars[i], list)) return 0;
     return 1;
 }
 
@@ -272,7 +266,7 @@ static int all_in(const moses_token *t, const char32_t *list)
 static int is_opening_token(const moses_token *t)
 {
     for (size_t i = 0; i < t->length; i++)
-        if (!char_in(t->chars[i], U"([{¿¡") &&
+        if (!rill_char_in(t->chars[i], U"([{¿¡") &&
             (t->chars[i] > 0xFFFF || utf8proc_category((utf8proc_int32_t)t->chars[i]) != UTF8PROC_CATEGORY_SC))
             return 0;
     return 1;

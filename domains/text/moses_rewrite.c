@@ -100,8 +100,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Returns 1 for marks that belong to a letter: vowel signs and points (combining classes 0, 10 to 199), viramas (9), nuktas (7); not
- * variation selectors and joiners. */
+/* Returns 1 for marks that belong to a letter: vowel signs and points (combining classes 0, 10 to 199), viramas (9), nuktas (7). Variation
+ * selectors and joiners do not. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
@@ -203,7 +203,7 @@ static size_t run_end(const rill_chars *text, size_t pos, const char32_t *class)
     return pos;
 }
 
-/* `pattern` begins at element number `part`. */
+/* Match a pattern, or the rest of one from element number `part` on, at position `pos` of the text. */
 static int match_from(const rill_chars *text, const char32_t *pattern, int part, size_t pos, rule_hit *m)
 {
     for (; *pattern != 0; part++) {

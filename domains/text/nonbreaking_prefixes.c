@@ -58,10 +58,9 @@ static rill_status read_lines(rill_prefixes *p, const char *name, const char *by
     if (good < length) return rill_fail(p->ctx, RILL_ERR_FORMAT, "%s: byte %zu is not UTF-8", name, good + 1);
     TRY(rill_vocabulary_create(&p->always, p->ctx));
     TRY(rill_vocabulary_create(&p->numeric_only, p->ctx));
-    for (size_t from = 0, size; from < length; from += size + 1) {
-        const char *line = bytes + from, *end = memchr(line, '\n', length - from);
-        size = end != NULL ? (size_t)(end - line) : length - from;
-        TRY(read_line(p, (rill_slice){line, size}));
+    for (rill_slice rest = {bytes, length}, line; rest.length > 0;) {
+        rill_slice_cut(&rest, '\n', &line);
+        TRY(read_line(p, line));
     }
     return RILL_OK;
 }

@@ -8,8 +8,8 @@
 
 /* --- words of a sentence ------------------------------------------------------------------------------------------ */
 
-/* A sentence's words, spelled as in a tree. Zero-initialise, set bytes.ctx; rill_sentence_clear(). For another sentence set words = 0 and
- * empty `bytes`. */
+/* A sentence's words, spelled as in a tree. Zero-initialise it and set bytes.ctx; free it with rill_sentence_clear(). To reuse it for
+ * another sentence, set words = 0 and empty `bytes`. */
 
 enum { RILL_NO_TAG = -1 };
 

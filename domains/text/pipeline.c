@@ -226,7 +226,7 @@ static size_t contraction_length(const char *text, size_t length)
     return 0;
 }
 
-/* *last = offset of the run's last character. */
+/* Returns the end of the run of characters of class `kind` at `pos`. *last = offset of the run's last character. */
 static size_t class_run_end(const char *text, size_t length, size_t pos, char_class kind, size_t *last)
 {
     size_t next;

@@ -67,7 +67,7 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* Returns the character that ends before *pos, and move *pos to its start; begin < *pos. */
+/* Returns the character that ends before *pos, and moves *pos to its start; begin < *pos. */
 static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
 {
     const size_t end = *pos;
@@ -117,7 +117,7 @@ static const char abbreviations[] =
     "inkl Kap Lt max min Mio Mlle Mme Mr Mrd Mrs Ms No Nr pp Prof Rep Rev Sen Sgt sog Sr St Str Tel Univ "
     "vgl Vgl vol Vol vs zzgl";
 
-/* Characters that are also apostrophes are not opening quotes: they belong to the word ("Il l'a."). */
+/* Returns 1 for opening brackets and quotes. A quote that is also an apostrophe does not count: it belongs to the word ("Il l'a."). */
 static int is_opening(int32_t c)
 {
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
@@ -148,7 +148,7 @@ typedef struct sentence_reader {
     int greek;
 } sentence_reader;
 
-/* Returns the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
+/* Returns the class of the character at *pos, and moves *pos past it and the characters that extend it (SB5). */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = rill_utf8_read(r->text, r->length, pos);

@@ -74,48 +74,40 @@ int rill_family_exists(const char *model_type)
     return find_family_row(model_type, NULL) != NULL;
 }
 
-/* The tokenizer class that a model directory names. */
+/* The tokenizer class that a model directory names; "": none. */
 typedef struct class_reader {
     char name[80];
-    const char *file; /* the file that names it; NULL: none */
+    const char *file; /* the file that names it */
 } class_reader;
 
-/* Store the tokenizer class, unless one is stored: without "Fast", one name for classes that read the same files. Generic classes are
- * ignored. */
-static void keep_class(class_reader *r, const char *name, const char *file)
+/* Store the tokenizer class without "Fast", with one name for classes that read the same files. Generic classes are ignored. */
+static rill_status read_config_class(void *user, const rill_config *config)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
     static const char *const any[] = {"PreTrainedTokenizer", "TokenizersBackend", "PreTrainedTokenizerFast"};
-    if (name == NULL || r->file != NULL) return;
+    class_reader *r = user;
+    const char *name;
+    TRY(rill_config_string_or(config, "tokenizer_class", "", &name));
     const size_t length = strlen(name);
     const int fast = length > 4 && strcmp(name + length - 4, "Fast") == 0;
-    if (RILL_NAME_INDEX(name, any) >= 0) return;
-    r->file = file;
+    if (RILL_NAME_INDEX(name, any) >= 0) return RILL_OK;
     snprintf(r->name, sizeof r->name, "%.*s", (int)(fast ? length - 4 : length), name);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (strcmp(r->name, same[i][0]) == 0) snprintf(r->name, sizeof r->name, "%s", same[i][1]);
-}
-
-static rill_status read_config_class(void *r, const rill_config *config)
-{
-    const char *name;
-    TRY(rill_config_string_or(config, "tokenizer_class", NULL, &name));
-    keep_class(r, name, "config.json");
     return RILL_OK;
 }
 
 /* Read the tokenizer class from tokenizer_config.json or config.json. */
 static rill_status read_class(rill_context *ctx, const char *directory, class_reader *out)
 {
-    rill_tokenizer_config config;
+    static const char *const files[] = {"tokenizer_config.json", "config.json"};
     int found;
-    out->file = NULL;
-    rill_status status = rill_tokenizer_config_open(&config, ctx, directory, 0);
-    if (status == RILL_OK)
-        keep_class(out, rill_tokenizer_config_string(&config, "tokenizer_class"), "tokenizer_config.json");
-    rill_tokenizer_config_close(&config);
-    if (status != RILL_OK || out->file != NULL) return status;
-    return rill_config_read(ctx, directory, "config.json", read_config_class, out, &found);
+    *out = (class_reader){.name = ""};
+    for (size_t i = 0; i < 2 && out->name[0] == '\0'; i++) {
+        out->file = files[i];
+        TRY(rill_config_read(ctx, directory, files[i], read_config_class, out, &found));
+    }
+    return RILL_OK;
 }
 
 static rill_status refuse_class(rill_context *ctx, const char *directory, const char *file, const char *model_type,
@@ -135,14 +127,14 @@ rill_status rill_family_files(rill_context *ctx, const char *model_type, const c
 {
     class_reader r;
     TRY(read_class(ctx, directory, &r));
-    if (model_type == NULL && r.file == NULL) return RILL_OK;
+    const int named = r.name[0] != '\0';
+    if (model_type == NULL && !named) return RILL_OK;
     /* Without a tokenizer class the type's first row counts. m2m_100 with vocab.json is M2M100, not NLLB. */
-    const int m2m = r.file == NULL && strcmp(model_type, "m2m_100") == 0 &&
-                    rill_directory_has_file(directory, "vocab.json");
-    const char *class = r.file != NULL ? r.name : m2m ? "M2M100Tokenizer" : NULL;
+    const int m2m = !named && strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json");
+    const char *class = named ? r.name : m2m ? "M2M100Tokenizer" : NULL;
     const rill_family *family = find_family_row(model_type, class);
     if (family == NULL && model_type == NULL) return RILL_OK;
-    if (family == NULL && r.file != NULL) return refuse_class(ctx, directory, r.file, model_type, r.name);
+    if (family == NULL && named) return refuse_class(ctx, directory, r.file, model_type, r.name);
     if (family == NULL)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no tokenizer is known for models of type \"%.40s\"", directory,
                          model_type);

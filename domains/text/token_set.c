@@ -21,7 +21,7 @@ rill_status rill_token_set_end_base(const rill_token_set *t)
     return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name, t->limit);
 }
 
-/* By first byte, then the longest first. */
+/* Order added tokens by first byte, then the longest first; for qsort(). */
 static int compare(const void *a, const void *b)
 {
     const rill_slice *x = &((const rill_added_token *)a)->text, *y = &((const rill_added_token *)b)->text;

@@ -201,7 +201,7 @@ static rill_status append_id(void *user, const char *piece, size_t length)
     return append_special(id >= 0 ? id : a->tokenizer->unk, a->out);
 }
 
-/* Without language tags in the model, *length becomes 0: the tag is plain text. */
+/* Append the id of the language tag text[0 .. *length). If the model has no language tags, the tag is plain text, and *length becomes 0. */
 static rill_status append_language_tag(id_appender *a, const char *text, size_t *length)
 {
     const rill_tokenizer *t = a->tokenizer;
@@ -352,7 +352,7 @@ static int is_special(const rill_tokenizer *t, int32_t action, const char *piece
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
     if (t->tokenized) return 0;
     if (t->added != NULL) {
-        /* Without a family the ids of added tokens are the source's. */
+        /* Without a family, `added` has ids of the source vocabulary, so the token is found by its text. */
         const int32_t id = t->family != NULL ? action : rill_token_set_added_id(t->added, piece, strlen(piece));
         const int flags = rill_token_set_flags(t->added, id);
         if (flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0) return 1;

@@ -10,7 +10,7 @@
 
 /* --- configuration files ------------------------------------------------------------------------------------------ */
 
-static rill_status open_one(const rill_tokenizer_config *config, const char *file, rill_config **out)
+rill_status rill_tokenizer_config_read(const rill_tokenizer_config *config, const char *file, rill_config **out)
 {
     SCOPED(rill_text_clear) rill_text path = {.ctx = config->ctx};
     if (!rill_directory_has_file(config->directory, file)) return RILL_OK;
@@ -18,14 +18,12 @@ static rill_status open_one(const rill_tokenizer_config *config, const char *fil
     return rill_config_open(out, config->ctx, path.data);
 }
 
-rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
-                                       int tokenizer)
+rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory)
 {
     *config = (rill_tokenizer_config){.ctx = ctx, .directory = directory};
-    TRY(open_one(config, "tokenizer_config.json", &config->config));
-    TRY(open_one(config, "special_tokens_map.json", &config->special_tokens_map));
-    TRY(open_one(config, "added_tokens.json", &config->added_tokens));
-    return tokenizer ? open_one(config, "tokenizer.json", &config->tokenizer) : RILL_OK;
+    TRY(rill_tokenizer_config_read(config, "tokenizer_config.json", &config->config));
+    TRY(rill_tokenizer_config_read(config, "special_tokens_map.json", &config->special_tokens_map));
+    return rill_tokenizer_config_read(config, "added_tokens.json", &config->added_tokens);
 }
 
 void rill_tokenizer_config_close(rill_tokenizer_config *config)
@@ -194,7 +192,7 @@ rill_status rill_added_tokens_open(rill_tokenizer *t, const rill_tokenizer_files
     SCOPED(rill_tokenizer_config_close) rill_tokenizer_config config = {0};
     const int32_t first = rill_vocabulary_count(t->source);
     TRY(rill_struct_alloc(t->ctx, &t->added, sizeof *t->added, "added tokens"));
-    TRY(rill_tokenizer_config_open(&config, t->ctx, files->directory, 0));
+    TRY(rill_tokenizer_config_open(&config, t->ctx, files->directory));
     *t->added = (rill_token_set){
         .arena.ctx = t->ctx, .name = files->source, .vocabulary = t->source, .limit = files->source_vocab_size};
     TRY(add_specials(&config, files->kind == RILL_TOKENIZER_MOSES_BPE, t->added));

@@ -20,7 +20,7 @@ void rill_tree_clear(rill_tree *tree)
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
-/* Append a node; a node without a word has word.data = NULL. */
+/* Append a node; word.data NULL: an inner node. */
 rill_status rill_tree_word(rill_tree *tree, rill_slice label, rill_slice word)
 {
     size_t count = (size_t)tree->count + 1;

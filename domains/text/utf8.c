@@ -8,7 +8,7 @@
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the length of the character at the start of `bytes`, and set *c to it; 0 and -1 if it is malformed. */
+/* Returns the length of the character at the start of `bytes`, and sets *c to it. If it is malformed: 0, and *c = -1. */
 static size_t read_char(const char *bytes, size_t length_left, utf8proc_int32_t *c)
 {
     const utf8proc_ssize_t max = length_left < 4 ? (utf8proc_ssize_t)length_left : 4;
@@ -84,6 +84,12 @@ size_t rill_white_space_length(const char *text, size_t length)
     return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
 }
 
+int rill_char_in(char32_t character, const char32_t *list)
+{
+    while (*list != 0 && *list != character) list++;
+    return *list != 0;
+}
+
 /* --- slices and words --------------------------------------------------------------------------------------------- */
 
 int rill_slice_is(rill_slice slice, const char *text)
@@ -109,6 +115,14 @@ int rill_word_index(rill_slice slice, const char *words)
     for (int i = 0; (word = rill_next_word(&rest)).length > 0; i++)
         if (rill_slice_equal(slice, word)) return i;
     return -1;
+}
+
+int rill_slice_cut(rill_slice *rest, char separator, rill_slice *part)
+{
+    const char *end = memchr(rest->data, separator, rest->length);
+    *part = (rill_slice){rest->data, end != NULL ? (size_t)(end - rest->data) : rest->length};
+    *rest = end != NULL ? (rill_slice){end + 1, rest->length - part->length - 1} : (rill_slice){rest->data, 0};
+    return end != NULL;
 }
 
 rill_slice rill_next_word(rill_slice *text)

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <uchar.h>
 
 #include "rill/context.h"
 
@@ -17,7 +18,7 @@ size_t rill_utf8_check(const char *bytes, size_t length);
 /* Returns the length in bytes of the well-formed character at the start of `bytes`, or 0 if it is malformed. length_left > 0 */
 size_t rill_utf8_length(const char *bytes, size_t length_left);
 
-/* Returns the character at *pos < length, and move *pos past it. If it is malformed, return -1 and move *pos by 1. */
+/* Returns the character at *pos < length, and moves *pos past it. If it is malformed: returns -1, and moves *pos by 1. */
 int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
 
 /* Returns the number of bytes up to the start of the next character, at least 1; length > 0. */
@@ -48,6 +49,9 @@ static inline int rill_is_upper(char c)
 int rill_in_ranges(int32_t character, const int32_t *pairs, size_t n);
 #define RILL_IN_RANGES(character, pairs) rill_in_ranges(character, pairs, sizeof(pairs) / sizeof *(pairs))
 
+/* Returns 1 if the text `list` contains the character. */
+int rill_char_in(char32_t character, const char32_t *list);
+
 /* Returns 1 if the character has Unicode's property White_Space. */
 int rill_is_white_space(int32_t character);
 
@@ -73,6 +77,10 @@ int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
 
 /* Returns the index of the word that equals the slice, or -1; spaces separate the words. */
 int rill_word_index(rill_slice slice, const char *words);
+
+/* Set *part to the text before the first separator in *rest, and move *rest past the separator; without one *part is all of *rest, which
+ * becomes empty. Returns 1 if there was a separator, else 0. */
+int rill_slice_cut(rill_slice *rest, char separator, rill_slice *part);
 
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);

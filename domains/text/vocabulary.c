@@ -184,13 +184,12 @@ static rill_status add_lines(rill_vocabulary *v, const char *name, const char *b
     rill_context *ctx = v->arena.ctx;
     if (length == 0)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected one token per line, found an empty file", name);
-    for (size_t from = 0, size; from < length; from += size + 1) {
-        const char *token = bytes + from, *feed = memchr(token, '\n', length - from);
-        size = feed != NULL ? (size_t)(feed - token) : length - from;
+    for (rill_slice rest = {bytes, length}, token; rest.length > 0;) {
+        rill_slice_cut(&rest, '\n', &token);
         if (v->count == limit)
             return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected at most %d tokens", name, limit + 1, limit);
-        TRY(check_token(ctx, name, v->count + 1, token, size));
-        TRY(rill_vocabulary_add(v, name, token, size));
+        TRY(check_token(ctx, name, v->count + 1, token.data, token.length));
+        TRY(rill_vocabulary_add(v, name, token.data, token.length));
     }
     return RILL_OK;
 }

@@ -41,8 +41,9 @@ rill_status rill_vocabulary_add(rill_vocabulary *vocabulary, const char *name, c
 /* Add a file's tokens to an empty vocabulary, as rill_vocabulary_open(). */
 rill_status rill_vocabulary_add_file(rill_vocabulary *vocabulary, const char *path, int32_t limit);
 
-/* Add to an empty vocabulary the tokens of JSON: an object {token: id} with ids 0 .. count - 1 (Hugging Face's vocab.json), or an array in
- * order of ids (CTranslate2). As rill_vocabulary_parse(); RILL_ERR_FORMAT (FILE: why) */
+/* Add the tokens of JSON to an empty vocabulary. JSON: an object {token: id} with ids 0 .. count - 1 (Hugging Face's vocab.json), or an
+ * array in order of ids (CTranslate2).
+ *   as rill_vocabulary_parse(); RILL_ERR_FORMAT (FILE: why) */
 struct json_t;
 rill_status rill_vocabulary_add_json(rill_vocabulary *vocabulary, const char *name, struct json_t *root, int32_t limit);
 

@@ -18,8 +18,10 @@ typedef struct segments {
     int32_t single_offset[2];
 } segments;
 
-static void get_segments(segments *out, const rill_script *s, const array *a)
+/* Return the array at stack index 1, and set *out to its segments. */
+static const array *get_segments(lua_State *L, const rill_script *s, segments *out)
 {
+    const array *a = array_check(L, s, 1);
     if (a->level == ARRAY_CELLS) {
         out->n = s->frame.items;
         out->offset = s->frame.offset;
@@ -30,6 +32,7 @@ static void get_segments(segments *out, const rill_script *s, const array *a)
         out->offset = out->single_offset;
     }
     out->base = out->offset[0];
+    return a;
 }
 
 /* --- reductions ---------------------------------------------------------------------------------------------------- */
@@ -79,7 +82,7 @@ static double min_of(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = max_of(x, n), total = 0;
-    /* empty, only -infinity, or an infinite element: the result is this maximum, or NaN if an element is NaN */
+    /* no elements, all -infinity, or one +infinity: the result is this maximum, or NaN if an element is NaN */
     if (isinf(max)) {
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
@@ -141,7 +144,8 @@ static void push_result(lua_State *L, reduction how, array_type type, double val
 static int apply_reduction(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
+    segments g;
+    const array *a = get_segments(L, s, &g);
     reduction how = (reduction)lua_tointeger(L, lua_upvalueindex(1));
     double local[ARRAY_LOCAL], block[ARRAY_BLOCK];
     script_charge(L, a->n);
@@ -150,8 +154,6 @@ static int apply_reduction(lua_State *L)
         push_result(L, how, a->type, reduce(how, x, a->n));
         return 1;
     }
-    segments g;
-    get_segments(&g, s, a);
     const array *out = array_new(L, s,
                                  how >= REDUCE_ANY     ? ARRAY_U8
                                  : how >= REDUCE_COUNT ? ARRAY_I32
@@ -249,13 +251,12 @@ static void walk_segment(walk how, const double *x, int32_t n, double *out)
 static int apply_walk(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
+    segments g;
+    const array *a = get_segments(L, s, &g);
     walk how = (walk)lua_tointeger(L, lua_upvalueindex(1));
     double local[ARRAY_LOCAL], *out;
     script_charge(L, a->n);
     const double *x = array_doubles(L, a, local);
-    segments g;
-    get_segments(&g, s, a);
     out = array_new(L, s, ARRAY_F64, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
         int32_t from = g.offset[j] - g.base, to = g.offset[j + 1] - g.base;
@@ -288,9 +289,8 @@ static void sorter_open(lua_State *L, sorter *o, const segments *g)
 static int index_segments(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
     segments g;
-    get_segments(&g, s, a);
+    const array *a = get_segments(L, s, &g);
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
         int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
@@ -303,16 +303,15 @@ static int index_segments(lua_State *L)
 static int rank(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
+    segments g;
+    const array *a = get_segments(L, s, &g);
     const int is_top = (int)lua_tointeger(L, lua_upvalueindex(1));
     const operand k = is_top ? operand_read(L, s, 2, 0) : (operand){0};
     if (k.a != NULL && (a->level != ARRAY_CELLS || k.a->level != ARRAY_ITEMS))
         luaL_error(L, "top(k): k must be a number or, for an array of cells, an array with one number per item");
     double local[ARRAY_LOCAL], max_rank = k.number;
     const double *x = array_doubles(L, a, local);
-    segments g;
     sorter o;
-    get_segments(&g, s, a);
     sorter_open(L, &o, &g);
     void *out = array_new(L, s, is_top ? ARRAY_U8 : ARRAY_I32, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
@@ -387,13 +386,12 @@ static void count_in_order(lua_State *L, const segments *g, const double *keys, 
 static int count_by(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
+    segments g;
+    const array *a = get_segments(L, s, &g);
     operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
     if (operand_join(L, in, 2).level != a->level)
         luaL_error(L, "count_by(): keys of items or cells need an array of the same kind");
     script_charge(L, a->n);
-    segments g;
-    get_segments(&g, s, a);
     int32_t local[ARRAY_LOCAL], size = 0;
     double widened[ARRAY_LOCAL];
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;

@@ -23,8 +23,9 @@ typedef enum array_writing {
     ARRAY_MARKS,
 } array_writing;
 
-/* Push an array over engine memory, valid until script_end(). n: the call's number of items or cells, except for plain arrays. data[0]:
- * the first item's. */
+/* Push an array over engine memory, valid until script_end().
+ *   data   begins with the element or elements of the call's first item
+ *   n      the call's number of items or cells; of a plain array, its length */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable);
 
@@ -160,13 +161,11 @@ void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level
 /* Raise unless x[0, n) are marks (type ARRAY_U8) or widths (other types). `name`: the field that they are assigned to, for the message. */
 void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
-/* Add `fn` to arrays' metatable or methods, or to the table `rill` on top of the stack. number: upvalue 1, for C functions with several
- * names. */
-typedef enum array_place {
-    ARRAY_METAMETHOD,
-    ARRAY_METHOD,
-    ARRAY_LIBRARY
-} array_place; /* a + b, a:sum(), rill.max(a, b) */
+/* How scripts call a function of arrays: a + b, a:sum(), rill.max(a, b). */
+typedef enum array_place { ARRAY_METAMETHOD, ARRAY_METHOD, ARRAY_LIBRARY } array_place;
+
+/* Add `fn` to the arrays' metatable or methods, or to the table `rill` on top of the stack.
+ *   number   upvalue 1, by which a C function with several names knows its name */
 void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number);
 
 /* Record that the running C function made a mask, in a watched script (rill_script_watch()). */

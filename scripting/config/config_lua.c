@@ -1,8 +1,7 @@
 /* Runs read.lua and sweep.lua, with the C functions that they call.
  *
  * These use the table `own` and copies of Lua's libraries, which scripts cannot reach. Functions in `own` raise only for exhausted memory
- * or
- * limits: positions in this code would mean nothing to users. */
+ * or limits: positions in this code would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@ local own = ...
 local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 
 local MOST_ENTRIES <const>, MOST_MODELS <const>, MOST_THREADS <const> = 32, 17, 1024
-local BUDGET <const> = "max-batch-hypotheses" -- which may be a function
+local BUDGET <const> = "max-batch-hypotheses" -- its value may be a function
 local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ local function text(value, key)
   return value
 end
 
--- Paths are relative to the script's directory. If own.path has no directory, the path gets the prefix `plain`.
+-- Paths are relative to the script's directory. If the script's own path has none, the result begins with `plain`.
 local function path(value, key, _, _, plain)
   text(value, key)
   if value == "-" or find(value, "^/") then return value end
@@ -213,7 +213,7 @@ for i = 1, #KEYS, 2 do key_reader[KEYS[i]] = KEYS[i + 1] end
 -- Options that are lists of entries, and the key for the same list.
 local CHAINS <const> = { heuristic = "heuristics", scorer = "scorers", scheduler = "scheduler" }
 
--- All options, as own.rows() describes them, and the option with each name and alias.
+-- All options, as own.rows() describes them, and the option that each name and alias means.
 local ROWS, row_called, domains_known = {}, {}, -1
 local clash -- an option of a domain with the name of a configuration key: { domain, name }; nil: none
 
@@ -254,7 +254,7 @@ local function unknown_in(t, key, known)
   return first
 end
 
--- Options of outputs and domains may be at the top level, and those that own.keys() names.
+-- Returns true for names that may be keys of the configuration: those of own.keys(), and options of outputs and domains; in each spelling.
 local function is_key(name)
   local row = row_called[name]
   return key_reader[name] or row and (row.kind == "output" or row.kind == "domain" or key_reader[row.spelt] == "")
@@ -283,7 +283,7 @@ local function check_options(options)
   if not name then return end
   local key, near = "options." .. name, OTHER_WORDS[name] or own.nearest("options", name)
   if own.gone(name) then fail(key, "unknown key: %s", own.gone(name)) end
-  if name == "delta" then name = "absolute" end -- the setting is the argument of this heuristic
+  if name == "delta" then name = "absolute" end -- the argument of the heuristic "absolute"
   if key_reader[name] then fail(key, "unknown key; write \"%s\" beside \"options\", not inside it", name) end
   if own.is_heuristic(name) then
     fail(key, "unknown key; write a heuristic in the list of heuristics: heuristics = { {\"%s\", ...} }", name)
@@ -311,7 +311,8 @@ local function value_in(t, row, place)
   return value, name
 end
 
--- Reads the option that is called `name` at `place`: "options.", where a list may be a single entry, or "".
+-- Reads the value of the option `row`, which has the name `name` at `place`: "options." or "" (top level). In `options` a list may be a
+-- single entry.
 local function read_option(row, value, place, name, out)
   local list, is_setting = CHAINS[row.name], row.kind == "setting"
   if row.name == BUDGET and type(value) == "function" then

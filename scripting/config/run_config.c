@@ -115,19 +115,13 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
 
 /* --- keys of a run file -------------------------------------------------------------------------------------------- */
 
-static void append_text(lua_State *L, const char *text)
-{
-    lua_pushstring(L, text);
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-}
-
 /* own.keys(): return a list of all keys, each followed by the function of read.lua that reads it. */
 static int own_keys(lua_State *L)
 {
     lua_newtable(L);
     for (int i = 0; FIELDS[i].read != NULL; i++) {
-        append_text(L, FIELDS[i].name);
-        append_text(L, FIELDS[i].read);
+        script_append_text(L, FIELDS[i].name);
+        script_append_text(L, FIELDS[i].read);
     }
     return 1;
 }
@@ -139,8 +133,8 @@ static const char *option_reader(const rill_option *row)
     return row->type == RILL_OPTION_TEXT && row->argument[0] == '[' ? "form" : "value";
 }
 
-/* Append options to the list on top of the stack, each a table: its name, the same as a Lua identifier, its function in read.lua, kind,
- * domain, and all of its names in both spellings. */
+/* Append a table for each option to the list on top of the stack. Its fields: the name; `spelt`, the same as a Lua identifier; `read`, the
+ * function in read.lua; kind; domain; `spellings`, all of its names in both spellings. */
 static void append_rows(lua_State *L, const rill_option *row, const char *kind, const char *domain)
 {
     char spelt[SCRIPT_NAME_MAX], alias[RILL_OPTION_MAX];
@@ -158,8 +152,8 @@ static void append_rows(lua_State *L, const rill_option *row, const char *kind, 
         }
         lua_newtable(L);
         for (int i = 0; (name = rill_option_name(row, i, alias)) != NULL; i++) {
-            append_text(L, script_lua_name(name, spelt));
-            if (strcmp(spelt, name) != 0) append_text(L, name);
+            script_append_text(L, script_lua_name(name, spelt));
+            if (strcmp(spelt, name) != 0) script_append_text(L, name);
         }
         lua_setfield(L, -2, "spellings");
         lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);

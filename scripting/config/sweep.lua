@@ -165,8 +165,8 @@ local function apply_heuristic(config, name, value)
   chain[at] = { name, value }
 end
 
--- Returns a copy of the configuration with the point applied, the point, the order of its names, and a copy of the point for the edit
--- function. With an edit function heuristics' parameters are left to it, because it may use "delta" otherwise.
+-- Returns four values: a copy of the configuration with the point applied, the point, the order of its names, and a copy of the point for
+-- the edit function. With an edit function heuristics' parameters are left to it, because it may use "delta" otherwise.
 function own.apply(config, point, edit, names)
   local a_point <const> = "a point is a table of names with numbers, strings, true or false: { delta = 1.5, M = 3 }"
   names = names or sorted_names(point, a_point)

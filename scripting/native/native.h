@@ -2,7 +2,7 @@
  *
  * Libraries are closed after the Lua state, which may refer to their code. The registry keeps functions and plugins that C refers to.
  *
- * Values are native_value. libffi reads an argument with its type's size, but writes small results as a whole register: integers are
+ * Values are native_value. libffi reads an argument with its type's size, but writes a small result as a whole register. So integers are
  * stored in i64, and native_integer() uses the type's low bytes. Requires a little-endian machine. */
 #pragma once
 

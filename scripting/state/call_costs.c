@@ -3,8 +3,8 @@
  * All library functions that scripts can reach are wrapped. They cost per argument and byte of text, unless they have a cost function.
  * pattern.c charges for patterns, script_memory.c for memory.
  *
- * table.concat, insert, move, remove, sort and unpack are replaced, to charge each access: a chain of tables linked by __index runs no
- * instruction that a hook could count. Results and messages are Lua 5.4's (tests/scripting/test_table_functions.c). */
+ * table.concat, insert, move, remove, sort and unpack are replaced by functions that charge each access. A hook could not count these: a
+ * chain of tables linked by __index runs no instruction. Results and messages are Lua 5.4's (tests/scripting/test_table_functions.c). */
 #include <limits.h>
 #include <string.h>
 

@@ -14,7 +14,7 @@ enum { MAX_NESTED_CLOSES = 50, SWITCH_COST = 10, CATCH_COST = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
 
-/* After a script has caught an error: restore script->L, the running thread. Raises the error again if a limit is exhausted. */
+/* After a caught error or a coroutine: restore script->L, the running thread. Raises the error again if a limit is exhausted. */
 static void after_catch(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -109,8 +109,7 @@ static int resume(lua_State *L, lua_State *co, int arguments)
     script_apply_stride(co);
     s->L = co;
     int status = lua_resume(co, L, arguments, &results);
-    s->L = L;
-    if (s->is_exhausted) script_raise_exhausted(L);
+    after_catch(L);
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);
         name_overflow(L, status);
@@ -147,9 +146,8 @@ static int close_variables(lua_State *L, lua_State *co)
 #else
     int status = lua_resetthread(co);
 #endif
-    s->L = L;
     s->n_closing--;
-    if (s->is_exhausted) script_raise_exhausted(L);
+    after_catch(L);
     return status;
 }
 

@@ -7,8 +7,8 @@
 
 enum { SCRIPT_STRIDE = 1000 }; /* number of instructions between two checks of a call's limits */
 
-/* Check the limits more often from now on: one instruction may compare a text of `bytes` bytes, and at most about SCRIPT_COMPARED_BYTES
- * may pass between checks. */
+/* From now on check the limits more often, since one instruction may compare a text of `bytes` bytes. At most about SCRIPT_COMPARED_BYTES
+ * may pass between two checks. */
 enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
 /* Set the current interval between checks of the limits on a coroutine that is about to be resumed. */

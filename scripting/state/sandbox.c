@@ -128,6 +128,12 @@ int script_raw_field(lua_State *L, int index, const char *key)
     return lua_rawget(L, index);
 }
 
+void script_append_text(lua_State *L, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
 {
     lua_createtable(L, n, 0);
@@ -165,7 +171,8 @@ void script_name_add(lua_State *L, const char *kind, const char *name)
     lua_pop(L, 1);
 }
 
-const char *script_nearest(const char *word, const char *const *names, size_t n)
+/* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
+static const char *nearest_name(const char *word, const char *const *names, size_t n)
 {
     static const struct {
         const char *old, *now;
@@ -184,7 +191,7 @@ const char *script_nearest(const char *word, const char *const *names, size_t n)
 
 static void raise_unknown_key(lua_State *L, const char *key, const char *const *names, size_t n, const char *table)
 {
-    const char *near = script_nearest(key, names, n);
+    const char *near = nearest_name(key, names, n);
     if (near != NULL) luaL_error(L, "%s: unknown key \"%s\": did you mean \"%s\"?", table, key, near);
     luaL_Buffer list;
     luaL_buffinit(L, &list);
@@ -221,7 +228,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
         names[i] = lua_tostring(L, -1); /* the string stays valid because it is in the list */
     }
     lua_pop(L, 1);
-    return script_nearest(word, names, n);
+    return nearest_name(word, names, n);
 }
 
 /* --- print and log ------------------------------------------------------------------------------------------------ */
@@ -311,7 +318,7 @@ static const char *nearest_field(lua_State *L, int index, const char *name)
     size_t n = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1))
         if (n < MAX_FIELD_NAMES && lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
-    return script_nearest(name, names, n);
+    return nearest_name(name, names, n);
 }
 
 static int missing_field(lua_State *L)
@@ -340,19 +347,11 @@ void script_set_metatable(lua_State *L, const luaL_Reg *functions)
 
 static void set_names(lua_State *L)
 {
-    lua_Integer n = 0;
     lua_newtable(L);
-    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++) {
-        lua_pushstring(L, m->name);
-        lua_rawseti(L, -2, ++n);
-    }
+    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++) script_append_text(L, m->name);
     lua_setfield(L, -2, "methods");
     lua_newtable(L);
-    n = 0;
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
-        lua_pushstring(L, s->name);
-        lua_rawseti(L, -2, ++n);
-    }
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) script_append_text(L, s->name);
     lua_setfield(L, -2, "settings");
 }
 

@@ -1,14 +1,15 @@
 /* Allocator of a Lua state: a memory limit, and small blocks carved from chunks.
  *
- * The context's 64-byte aligned blocks are too slow for Lua's many small ones: blocks up to MAX_CARVED_BLOCK bytes are carved from chunks,
- * with free lists by size. A chunk returns to the context when the script ends, or when memory is short and all of its blocks are free.
+ * The context's 64-byte aligned blocks are too slow for Lua's many small ones. Blocks up to MAX_CARVED_BLOCK bytes are therefore carved
+ * from chunks, with free lists by size. A chunk returns to the context when the script ends, or when memory is short and all of its blocks
+ * are free.
  *
- * Invariants: heap.memory is the size of all blocks that Lua holds, at most options.memory. heap.context_bytes is the context's memory for
- * them, at most 5/4 of options.memory plus SLACK.
+ * Invariants: heap.memory is the size of all blocks that Lua holds, at most options.memory. heap.context_bytes is the memory that they take
+ * from the context, at most 5/4 of options.memory plus SLACK.
  *
- * ALLOC_BYTES_PER_UNIT bytes count as one instruction, a refused request as a pass over all memory, because Lua then collects garbage.
- * Texts have a maximum length, because one instruction may compare, hash or parse one. A Lua thread's stack has a maximum size, because a
- * chain of __call metamethods moves its values without an instruction. */
+ * ALLOC_BYTES_PER_UNIT bytes count as one instruction. A refused request counts as a pass over all memory, because Lua then collects
+ * garbage. Texts have a maximum length, because one instruction may compare, hash or parse one. A Lua thread's stack has a maximum size,
+ * because a chain of __call metamethods moves its values without an instruction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,8 +296,8 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Return 1 if this request grows the running thread's stack. Lua 5.4.3 to 5.4.5 do not name the old block: there the new size is twice the
- * old number of slots plus five (odd, as almost no table's), and about half of the old stack is in use. */
+/* Return 1 if this request grows the running thread's stack. Lua 5.4.3 to 5.4.5 do not name the old block. There the new size is twice the
+ * old number of slots plus five, an odd number that almost no table has. About half of the old stack is then in use. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };

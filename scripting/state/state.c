@@ -233,11 +233,6 @@ void script_end(rill_script *s, script_frame frame)
     s->frame = frame;
 }
 
-size_t rill_script_memory(const rill_script *script)
-{
-    return script->heap.memory;
-}
-
 /* --- creating and freeing ----------------------------------------------------------------------------------------- */
 
 void script_destroy(rill_script *s)

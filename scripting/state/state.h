@@ -151,8 +151,6 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
-/* Return the most similar of n names, or the new name if `word` was renamed; NULL if no name is similar. */
-const char *script_nearest(const char *word, const char *const *names, size_t n);
 
 /* Raise if the table at absolute `index` has a key outside n names: a misspelt key must not be ignored. table: noun for the message. */
 void script_check_keys(lua_State *L, int index, const char *const *names, size_t n, const char *table);
@@ -169,6 +167,8 @@ void script_replace_zeros(lua_State *L);
 int script_raw_field(lua_State *L, int index, const char *key);
 /* Give the table on top of the stack a metatable with these functions, which scripts cannot access. */
 void script_set_metatable(lua_State *L, const luaL_Reg *functions);
+/* Append a text to the list on top of the stack. */
+void script_append_text(lua_State *L, const char *text);
 /* Push a list of integers. */
 void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
 /* Push a copy of the table on top of the stack. The tables in it are copied too, down to `depth` levels. */

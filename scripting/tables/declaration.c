@@ -143,6 +143,7 @@ static int object_text(lua_State *L)
     return 1;
 }
 
+/* Push the object of a declaration, and register its plugin. */
 static void push_object(lua_State *L, script_table *t)
 {
     script_table **object = lua_newuserdatauv(L, sizeof *object, 0);
@@ -154,17 +155,13 @@ static void push_object(lua_State *L, script_table *t)
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
+    if (t->declaration->publish != NULL) script_check(L, t->declaration->publish(t));
 }
 
 script_table *script_table_get(lua_State *L, int index)
 {
     script_table **object = luaL_testudata(L, index, object_type);
     return object != NULL ? *object : NULL;
-}
-
-static void publish_table(lua_State *L, script_table *t)
-{
-    if (t->declaration->publish != NULL) script_check(L, t->declaration->publish(t));
 }
 
 static int declare(lua_State *L)
@@ -180,7 +177,6 @@ static int declare(lua_State *L)
     t->create = read_function(L, d, "create", 0);
     for (int i = 0; d->functions[i] != NULL; i++) t->function[i] = read_function(L, d, d->functions[i], i == 0);
     push_object(L, t);
-    publish_table(L, t);
     return 1;
 }
 
@@ -228,7 +224,6 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     lua_pushvalue(L, function);
     t->function[0] = luaL_ref(L, LUA_REGISTRYINDEX);
     push_object(L, t);
-    publish_table(L, t);
     return t;
 }
 
@@ -265,7 +260,7 @@ typedef struct instance_creation {
     rill_status refused;
 } instance_creation;
 
-/* Call the script's `create`, whose result becomes the value of the new instance; nil, or nil and a message: the arguments are invalid. */
+/* Call the script's `create`. Its result becomes the value of the new instance; nil, or nil and a message, refuses the arguments. */
 static int make_value(lua_State *L)
 {
     instance_creation *m = lua_touserdata(L, 1);
@@ -373,8 +368,8 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or none fail. *id: the first,
- * if some. */
+/* Repeat a failed call for each input alone, until one has failed and one has not. Returns whether some, all or none fail. *id: if
+ * some fail, the first of them. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {

@@ -360,13 +360,9 @@ rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_
     open_call call = {.m = m, .options = options};
     rill_status status = domain_protect(m, "open", open_model, &call);
     if (status >= 0) status = call.refused;
-    if (status < 0) {
-        domain_close(m);
-        return status;
-    }
     *self = m;
-    *info = m->info;
-    return RILL_OK;
+    if (status >= 0) *info = m->info;
+    return RILL_OPENED(status, self, domain_close);
 }
 
 static int close_model(lua_State *L)

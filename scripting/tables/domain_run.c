@@ -118,8 +118,8 @@ static void reserve_row_choices(lua_State *L, script_model *m)
                                       sizeof columns / sizeof *columns, "choices"));
 }
 
-/* Read a choice: action and log-probability on top of the stack. last: stack index of the set of actions that complete the hypothesis, or
- * 0. */
+/* Read a choice: action and log-probability, which are on top of the stack. last: stack index of the actions that complete the hypothesis:
+ * true (all) or a set; 0: none. */
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
@@ -153,8 +153,8 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     m->has_last |= lasts;
 }
 
-/* Read a row's choices from the table at `scores`, from actions to log-probabilities. last: stack index of the actions that complete the
- * hypothesis: true (all), a set, or nil (none). Raises. */
+/* Read a row's choices from the table at `scores`, which maps actions to log-probabilities. Raises.
+ *   last   stack index of the actions that complete the hypothesis: true (all), a set, or nil (none) */
 static void read_choices(lua_State *L, script_model *m, int scores, int last, int ids)
 {
     clear_choices(m);

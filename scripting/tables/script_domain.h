@@ -1,5 +1,6 @@
-/* Domains written in Lua, by one of two interfaces: start(), advance() and choices() for one hypothesis, whose state (a Lua value) rill
- * stores; or encode(), step() and score() for a timestep's rows, as in rill/domain.h, where the script manages states.
+/* Domains written in Lua. They have one of two interfaces:
+ *   - start(), advance() and choices() for one hypothesis, whose state (a Lua value) rill stores;
+ *   - encode(), step() and score() for a timestep's rows, as in rill/domain.h; the script stores the states.
  *
  * Invariant: only close() releases a model's references and C memory. */
 #pragma once
@@ -115,8 +116,9 @@ rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, 
 /* domain_protect() for callbacks without a status: a failure is kept for the next callback that returns one. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* Return the action at `index`, a name or an integer, without converting the value: lua_next() needs the original key. ids: stack index of
- * the table from names to actions, or 0. what: begins the message. Raises. */
+/* Return the action at `index`, a name or an integer. The value is not converted, since lua_next() needs the original key. Raises.
+ *   ids    stack index of the table from names to actions, or 0
+ *   what   the message begins with it */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */

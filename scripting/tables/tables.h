@@ -1,7 +1,8 @@
 /* Lua functions as plugins of the engine.
  *
- * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to functions in a script_table, whose first member is the
- * plugin's struct, and return an object for configurations. A script_instance holds the value that the script's `create` returned.
+ * rill.heuristic{...}, rill.scorer{...} and rill.scheduler{...} store references to functions in a script_table, and return an object for
+ * configurations. The first member of a script_table is the plugin's struct. A script_instance holds the value that the script's `create`
+ * returned.
  *
  * Ownership: script_tables belong to their script, instances to the caller of create(). */
 #pragma once
@@ -34,8 +35,8 @@ extern const script_view_class script_candidates_class, script_rows_class, scrip
 /* Return the modifiers that belong to the rows of a view. */
 rill_modifiers *script_rows_modifiers(const script_view *rows);
 
-/* Make a callback for max-batch-hypotheses from the Lua function at `index`, which gets a scheduler view and returns a number (0: no
- * limit), or nil for the configured value. `user` belongs to the script. Raises. */
+/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view, and returns a number (0:
+ * no limit), or nil for the configured value. `user` belongs to the script. Raises. */
 void script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
 /* Make a callback for the option cube_key from the Lua function at `index`, which returns equal numbers for equivalent hypotheses. `user`

@@ -460,7 +460,7 @@ static void shapes_and_types_are_checked(void **state)
         const char *sentence;
     } bad[] = {
         {9, {1, 1, 1, 1, 1, 1, 1, 1, 1}, I8, 1, "m: tensor \"w\": expected at most 8 dimensions"},
-        {1, {1}, 6, 1, "m: tensor \"w\": expected a type from 0 to 5"},
+        {1, {1}, 6, 1, "m: tensor \"w\": expected a type from 0 to 5, found 6"},
         {1, {2}, F32, 4, "m: tensor \"w\": its shape takes 8 bytes, it has 4"},
         {2, {0, 7}, F32, 4, "m: tensor \"w\": its shape takes 0 bytes, it has 4"},
         {3, {0xFFFFFFFF, 0xFFFFFFFF, 2}, F32, 4, "m: tensor \"w\": its shape is too large"},

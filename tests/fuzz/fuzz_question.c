@@ -34,9 +34,9 @@ static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const 
 static void canonicalise(rill_context *ctx, const char *form, size_t length)
 {
     rill_text once = {.ctx = ctx}, twice = {.ctx = ctx};
-    require(rill_logic_canonical(ctx, form, length, &once) == RILL_OK);
+    require(rill_logic_canonical(NULL, ctx, form, length, &once) == RILL_OK);
     if (once.length) {
-        require(rill_logic_canonical(ctx, once.data, once.length, &twice) == RILL_OK);
+        require(rill_logic_canonical(NULL, ctx, once.data, once.length, &twice) == RILL_OK);
         require(once.length == twice.length && memcmp(once.data, twice.data, once.length) == 0);
     }
     rill_text_clear(&once);

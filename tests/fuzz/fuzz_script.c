@@ -122,7 +122,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rill_registry_mark mark = rill_registry_size(ctx), after;
     if (rill_script_load_text(&script, ctx, "fuzz.lua", (const char *)data, size, &small) == RILL_OK) {
         use_all(ctx, mark);
-        require(rill_script_memory(script) <= small.memory);
     } else {
         after = rill_registry_size(ctx);
         require(memcmp(&mark, &after, sizeof mark) == 0 && strstr(rill_error(ctx), "fuzz.lua") != NULL);

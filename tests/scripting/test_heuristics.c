@@ -564,13 +564,13 @@ static void instances_are_freed(void **state)
     rill_script *script;
     assert_int_equal(rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL), RILL_OK);
     const rill_heuristic *h = rill_find_heuristic(ctx, "mine");
-    size_t old_memory = rill_script_memory(script);
+    size_t old_memory = script->heap.memory;
     for (int i = 0; i < 5000; i++) {
         void *self;
         assert_int_equal(h->create(h, ctx, "some text", &self), RILL_OK);
         h->destroy(self);
     }
-    assert_true(rill_script_memory(script) < old_memory + 100000);
+    assert_true(script->heap.memory < old_memory + 100000);
     rill_context_destroy(ctx);
 }
 

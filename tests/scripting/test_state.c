@@ -407,7 +407,7 @@ static void memory_is_used_again(void **state)
         if (call(script, &held) < 0) fail_msg("%s", rill_error(ctx));
         assert_true(held > 1 << 20 && held <= 8 << 20);
     }
-    assert_true(rill_script_memory(script) <= options.memory);
+    assert_true(script->heap.memory <= options.memory);
     assert_true(memory.peak - used_before < options.memory + options.memory / 4 + (512 << 10));
     harness_end(ctx, &memory);
 }

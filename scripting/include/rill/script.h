@@ -47,15 +47,12 @@ RILL_API int rill_script_returned(const rill_script *script);
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
-/* Record masks (boolean arrays) that the script creates but never uses: usually a mistake, since Lua's `a and b` and `not a` do not
+/* Record masks (boolean arrays) that the script creates but never uses. Usually they are mistakes: Lua's `a and b` and `not a` do not
  * combine masks.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
 /* Return "FILE:LINE" number i, from 0, of the script lines whose masks were never used; NULL past the last. Valid as long as the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
-
-/* Return the script's memory in bytes. */
-RILL_API size_t rill_script_memory(const rill_script *script);
 
 RILL_C_END
 
