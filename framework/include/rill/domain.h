@@ -17,8 +17,8 @@
  *   model   open, any other calls, close
  *   runner  (what an engine calls: one per thread) start, decoding calls, stop. Without `start` the model is its own runner
  *   item    encode(slot) · per timestep step and score · finalize once per output · drop(slot). Under a memory limit an item may restart
- *   node    step computes its state · score and its children's step read the state · free ends it: under RILL_STATE_PARENT after the
- *           children's step, under RILL_STATE_PATH when no hypothesis passes through it
+ *   node    step computes its state · score, and the step of its children, read the state · free releases the state: under
+ *           RILL_STATE_PARENT after the children's step, under RILL_STATE_PATH when no hypothesis passes through the node
  *
  * Threads: with `start` the model is const, and several runners decode from it. A runner's methods run on its engine's thread, one at
  * a time. Any thread may call the model's methods: `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`,

@@ -169,7 +169,7 @@ typedef struct rill_request {
 RILL_API int rill_setting_is_per_request(const rill_option *setting);
 
 /* Upper bounds on the cost of one input's search, for servers that limit requests. Most searches cost far less.
- * Without the model's memory. */
+ * The model's own memory is not included. */
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost), set by the caller */
     double steps;       /* maximum number of timesteps */
@@ -214,10 +214,10 @@ RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 /* Why an output ends. */
 typedef enum rill_finish_reason {
-    RILL_FINISH_REASON_STOP = 0,  /* the output ends with the end action */
+    RILL_FINISH_REASON_STOP = 0,  /* the output is complete: its last action ends it */
     RILL_FINISH_REASON_LENGTH,    /* the output was cut off at the length limit */
     RILL_FINISH_REASON_TIMEOUT,   /* the output was cut off at the request's deadline */
-    RILL_FINISH_REASON_HEURISTIC, /* because a heuristic stopped the search */
+    RILL_FINISH_REASON_HEURISTIC, /* the output was cut off because a heuristic stopped the search */
 } rill_finish_reason;
 
 /* The reason's name in JSON: "stop", "length", "timeout" or "heuristic". */
