@@ -297,7 +297,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return RILL__PRINT_ARGUMENTS(rill_print_list, out, size, format);
 }
 
-/* Returns 1 if a message was cut inside the UTF-8 character before `rest`. Other invalid bytes are file names in another encoding. */
+/* Returns 1 if a message was cut inside the UTF-8 character before `rest`; 0 if the invalid bytes are of a file name in another
+ * encoding. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];

@@ -97,7 +97,7 @@ void rill_file_close(rill_file *file)
 
 enum { MAX_PART_BYTES = 255 };
 
-/* Open one path component inside `folder`. more: 1: a folder. Returns a descriptor, or -1 with the error recorded. */
+/* Open one path component inside `folder`. more: 1: the component must be a folder. Returns a descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));

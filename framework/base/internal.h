@@ -84,7 +84,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy; *value: points into it; NULL: no more.
+/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy of the pair, cut after the name; *value: points to the
+ * value in that copy; NULL: no more pairs.
  *   RILL_OK · RILL_ERR_PLUGIN (not NAME=VALUE, or too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
@@ -108,13 +109,13 @@ int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* A contradiction, as bit sets of rows of rill_setting_table(). named: settings in the error message; involved: also those that caused
- * it. */
+/* Settings that contradict each other: two bit sets of rows of rill_setting_table(). named: settings in the error message; involved:
+ * further settings that contribute. */
 typedef struct rill__contradiction {
     uint64_t named, involved;
 } rill__contradiction;
 /* rill_settings_resolve() for a run. budgeted: 1 if a user's function sets each timestep's budget. *found: the contradicting settings;
- * NULL: not wanted. */
+ * `found` may be NULL. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted,
                                    rill__contradiction *found);
 
@@ -123,7 +124,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
 /* With method "fixed", set an unset `finish` by the domain (RILL_FIXED_AS_FAIRSEQ), before resolving. Presets, sampling and beam groups
- * keep their own. domain NULL: no change. */
+ * keep their own value. domain NULL: no change. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 
 /* rill_model.c: call rill__settings_use_domain(). If settings->like names another decoder, also fill unset settings with the values that
@@ -146,7 +147,7 @@ const rill_method_info *rill__find_method(const char *name);
 /* Maximum number of children that merging considers, per parent and per input: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
-/* Returns the new capacity of an array for `need` elements: if it must grow, by at least half and to at least 8. */
+/* Returns the new capacity of an array for `need` elements. An array that must grow grows by at least half, and to at least 8. */
 static inline size_t rill__grown(size_t capacity, size_t need)
 {
     if (need <= capacity) return capacity;
@@ -201,7 +202,7 @@ static inline double rill__no_bonus(const void *self, double *end)
     return 0;
 }
 
-/* print(out, size, format, the arguments after `format` of the enclosing function); returns as it does. */
+/* Call print(out, size, format, va_list) with the variadic arguments of the enclosing function. The value is print()'s result. */
 #define RILL__PRINT_ARGUMENTS(print, out, size, format)           \
     ({                                                            \
         va_list arguments_;                                       \

@@ -1,6 +1,7 @@
 /* Option sources, and the search configuration that they make (rules: rill/search_config.h).
  *
- * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is ignored. */
+ * A setting has the value of the highest source that sets it. Of contradicting values (settings.c), the one from the lowest source is
+ * ignored. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    /* [n_values] values set by name: settings, output and domain options, and chain options (heuristics, scorers, scheduler) of one
-     * value */
+    /* [n_values] values set by name: of settings, of output and domain options, and of chain options (heuristics, scorers, scheduler) that
+     * take one value */
     option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];
@@ -49,7 +50,8 @@ typedef struct search_config {
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* highest precedence first: a request's own source, the required source, defaults. The first n_firm may lose no option; NULL: empty */
+    /* [n] the sources, highest precedence first: a request's own, the required one, defaults. NULL: an empty source. No option of the first
+     * n_firm sources may be dropped */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
     /* NULL, or an owned list: one source's scorers, then n_added from rill_search_config_add_scorer() */
@@ -128,7 +130,7 @@ static rill_status store_value(rill_option_source *source, const rill_option *ro
     return RILL_OK;
 }
 
-/* Append an entry to the source's heuristics or scorers, or replace its scheduler. Its arguments are `prefix` + `arguments`. */
+/* Append an entry to the source's heuristics or scorers, or replace its scheduler. The entry's arguments are `prefix` + `arguments`. */
 static rill_status add_entry(rill_option_source *source, rill_chain which, const char *name, size_t length,
                              const char *prefix, const char *arguments)
 {
@@ -386,7 +388,7 @@ static const char *first_value(const search_config *c, int n, const rill_option 
     return value;
 }
 
-/* Whether a higher source overrides the default source `index` with a preset (`like`), which leaves schedule settings alone. */
+/* Whether a higher source sets a preset (`like`), which overrides the search settings of the default source `index`. */
 static int is_overridden_by_preset(const search_config *c, int index)
 {
     return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
@@ -416,7 +418,8 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions from the first source that sets each. A source with a method hides lower schedulers. */
+/* Take scorers, scheduler and user functions from the first source that sets each. A source that sets a method hides the schedulers of
+ * lower sources. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -442,7 +445,7 @@ static void select_others(search_config *c)
     }
 }
 
-/* Whether a source sets `finish` for another method than the one in use: that `finish` is left out. */
+/* Whether the row is `finish`, set by a source that also sets another method than the one in use. Such a `finish` is left out. */
 static int is_for_other_method(const search_config *c, const rill_option_source *source, const rill_option *row)
 {
     const char *own = find_value(source, setting_row("method"));
@@ -455,8 +458,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* If settings contradict each other, choose an option of the bit set `candidates` to leave out: the last one named, else the last cause.
- * Returns its bit; 0: none. */
+/* If settings contradict each other, choose an option of the bit set `candidates` to leave out: the last one that the error message names,
+ * else the last other one involved. Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -522,7 +525,7 @@ void rill_search_config_free(rill_search_config *config)
     rill_free(c->ctx, c, sizeof *c);
 }
 
-/* Combine `first` and n other sources, highest precedence first. The first n_firm of all may lose no option. */
+/* Combine `first` and n other sources, highest precedence first. No option of the first n_firm sources may be dropped. */
 static rill_status make(rill_search_config **out, rill_context *ctx, const rill_option_source *first,
                         const rill_option_source *const *others, int n, int n_firm)
 {

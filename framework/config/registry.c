@@ -101,7 +101,7 @@ static rill_status check_table(rill_context *ctx, rill__table_kind kind, const v
 
 enum { OWN_TABLES = 3 };
 
-/* Get table of options number i, which may be NULL: the library's own tables, then one per domain. Returns 0 past the end. */
+/* Get option table i: the library's own tables come first, then one per domain, which may be NULL. Returns 0 past the last table. */
 static int get_options(const rill_context *ctx, size_t i, const rill_option **out)
 {
     const rill_option *const own[OWN_TABLES] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
@@ -292,7 +292,7 @@ static int is_plugin_file(const char *path)
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/* Append the path of the folder of installed plugins: the folder `rill` next to the binary that contains this code. */
+/* Append the path of the folder of installed plugins: the folder `rill` beside the binary that contains this code. */
 static rill_status append_folder(rill_text *out)
 {
     static const char anchor = 0;
@@ -317,7 +317,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         status = rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix);
         if (status >= 0 && is_plugin_file(out->data + begin)) return RILL_OK;
     }
-    /* opening a folder gives the right error */
+    /* a folder of this name counts as found: opening it gives the right error */
     if (!is_path && status >= 0 && stat(name, &info) != 0)
         status = rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                            "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
@@ -330,7 +330,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
 static rill_status load_library(rill_context *ctx, const char *path, const char *local)
 {
     RILL__TRY(RILL__GROW(ctx, ctx->libraries, ctx->libraries_capacity, ctx->n_libraries + 1, "the list of plugins"));
-    rill_file file; /* opened only to refuse what is no regular file: dlopen() would block on a pipe */
+    rill_file file; /* opened only to refuse a pipe, on which dlopen() would block, and other special files */
     rill_status found = rill_file_open(&file, ctx, local, RILL_FILE_REGULAR);
     if (found < 0) return rill_fail(ctx, found, "plugin %s: %s", path, rill_error(ctx));
     rill_file_close(&file);

@@ -181,7 +181,7 @@ static const struct preset {
          "stop=top"},
 };
 
-/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: a finished hypothesis's entry stays
+/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: the entry of a finished hypothesis stays
  * empty. */
 static void fill_fixed_beam(rill_settings *s)
 {
@@ -275,7 +275,8 @@ static int has_bound(const rill_settings *s)
     return s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
 }
 
-/* Fill unset settings: for a fixed beam, from the preset, from the method, with defaults. Filling twice has no further effect. */
+/* Fill unset settings, in this order: for a fixed beam, from the preset, from the method, with defaults. Filling twice has no further
+ * effect. */
 static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_info *m, int budgeted)
 {
     fill_fixed_beam(s);
@@ -310,8 +311,8 @@ static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_i
 }
 
 /* Returns the message of the first contradiction; NULL: none. set: the settings before filling.
- * In messages "@NAME" is an option's name, "#NAME" its value, "@*" the option that needs a fixed beam; after "|" other settings involved.
- */
+ * A message has placeholders: "@NAME" for an option's name, "#NAME" for its value, "@*" for the option that needs a fixed beam. After "|"
+ * it lists further settings involved. */
 static const char *find_contradiction(const rill_settings *s, const rill_settings *set, const rill_method_info *m,
                                       int has_heuristics)
 {
