@@ -1,6 +1,6 @@
 /* Ends cancelled and late inputs: frees their resources, and delivers results in order.
  *
- * An input in a running timestep is removed at its end, or between two parts of the timestep. */
+ * An input of a timestep in progress is removed when the timestep ends, or between two of its parts. */
 #include <math.h>
 #include <stdio.h>
 

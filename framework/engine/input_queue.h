@@ -79,7 +79,7 @@ rill_status reorder_get_record(record_pool *pool, int64_t id, result_record **ou
 rill_status result_record_reserve(rill_context *ctx, result_record *record, size_t need);
 /* Free a record that belongs to no pool. */
 void result_record_destroy(result_record *record);
-/* Returns a record to its pool. */
+/* Return a record to its pool. */
 void reorder_free_record(result_record *record);
 /* Free the pool's records. No record of the pool may be in a reorder buffer. */
 void record_pool_finish(record_pool *pool);

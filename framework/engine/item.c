@@ -1,7 +1,7 @@
 /* Keeps the inputs in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
 #include "engine_internal.h"
 
-/* --- slots of inputs in flight ------------------------------------------------------------------------------------ */
+/* --- slots of items ----------------------------------------------------------------------------------------------- */
 
 void items_init(items *all, rill_context *ctx)
 {
@@ -90,7 +90,7 @@ int item_output_compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* --- encoded inputs that wait for a place ------------------------------------------------------------------------- */
+/* --- ready inputs: encoded, not admitted yet ---------------------------------------------------------------------- */
 
 void items_push_ready(items *all, int32_t slot, int first)
 {
@@ -120,7 +120,7 @@ int32_t items_pop_ready(items *all)
     return slot;
 }
 
-/* --- inputs of the running batch ---------------------------------------------------------------------------------- */
+/* --- columns of inputs in flight ---------------------------------------------------------------------------------- */
 
 int64_t running_n_live(const running_items *f)
 {
@@ -187,7 +187,7 @@ void running_remove(running_items *f, items *all, int32_t place)
     f->n--;
 }
 
-/* --- inputs of an engine ------------------------------------------------------------------------------------------ */
+/* --- the domain's memory, failures of single inputs --------------------------------------------------------------- */
 
 rill_status engine_reserve_domain(rill_engine *e)
 {

@@ -77,7 +77,7 @@ typedef struct item {
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;           /* NULL: the engine's settings apply to the input */
+    request *request;           /* the input's own settings; NULL: the engine's apply */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
     int32_t next_slot;          /* slot of the next input in the list of ready inputs */
     /* For certificates (certify.c). abandoned_bound: highest final score that an abandoned hypothesis could have reached.
@@ -143,7 +143,7 @@ void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready input; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* Inputs in flight, in order of admission: a column per property that schedulers see. An input updates its columns when it changes.
+/* Inputs in flight, in order of admission: a column per property that schedulers see. The columns of an input are updated when it changes.
  * Invariant: items->running_index[slot[i]] == i. */
 typedef struct running_items {
     rill_context *ctx;
@@ -168,7 +168,7 @@ enum {
 /* Number of live hypotheses of all inputs in flight. */
 int64_t running_n_live(const running_items *f);
 rill_status running_reserve(running_items *f, size_t n);
-/* Append an input, which refill (admission) number `refill_index` admits. Memory must be reserved. */
+/* Append an input, admitted by refill number `refill_index`. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
 /* After a timestep: update the input's columns, with its number of timesteps and of live hypotheses. */
 void running_update(running_items *f, const items *all, int32_t slot);

@@ -1,6 +1,6 @@
-/* Collects bonuses, bans and limits for the rows of a score call, and builds their table, sorted by row and action. Values
- * of one action are summed in order of arrival. An action is allowed if
- * all scorers that restrict the row allow it. */
+/* Collects bonuses, bans and limits for the rows of a score call, and builds their table, sorted by row and action.
+ *
+ * Values of one action are summed in order of arrival. An action is allowed if all scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,7 +274,8 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
     return RILL__GROW_COLUMNS(b->ctx, &list->memory, capacity, columns, "what scorers say");
 }
 
-/* SUM: values of an action are added. INTERSECT: all scorers that restrict the row must allow it. LAST: the last value wins. */
+/* How the entries of one action are combined. SUM: values are added. INTERSECT: all scorers that restrict the row must allow the action.
+ * LAST: the last value wins. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Convert a list of entries to compressed sparse rows, with one entry per row and action. */

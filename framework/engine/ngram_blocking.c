@@ -23,7 +23,7 @@ static int mark_seen(uint64_t *seen_bits, int32_t action)
     return (old_bits & bit) == 0;
 }
 
-/* Each action of the hypothesis hyps[h], and the start symbol `start`, is penalised once, however often it occurs. */
+/* Penalise each action of the hypothesis hyps[h], and the start symbol `start`, once, however often it occurs. */
 static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
                                     int32_t h, int32_t start)
 {
@@ -67,7 +67,7 @@ static int compare_sequences(const void *left, const void *right)
 {
     const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
     if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
-    /* sequences with equal keys are ordered by address, which is a fixed order since all are in one array */
+    /* bad words with equal keys are ordered by address, which is a fixed order since all are in one array */
     return (a > b) - (a < b);
 }
 
@@ -89,7 +89,7 @@ void bad_words_finish(bad_words *f, rill_context *ctx)
     rill_free(ctx, f->sequence, (size_t)f->n * sizeof *f->sequence);
 }
 
-/* Returns the index of the first sequence whose key is >= `key`. */
+/* Returns the index of the first bad word whose key is >= `key`. */
 static int32_t find_sequence(const bad_words *f, int32_t key)
 {
     int32_t low = 0, high = f->n;
@@ -140,7 +140,7 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     return RILL_OK;
 }
 
-/* Returns 1 if one of the sequences [from, to) bans `action` here, else 0. */
+/* Returns 1 if one of the bad words [from, to) bans `action` after the hypothesis hyps[h], else 0. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
@@ -151,7 +151,8 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* The class is a sum of the sequences' hashes, so their order has no effect. */
+/* The class is a sum of the hashes of the banned actions, so their order has no effect. Actions banned by bad words of one action are left
+ * out. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket; that makes a difference for speed only */
+enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket, which affects only speed */
 
 typedef struct sorter {
     rill_context *ctx;
@@ -99,8 +99,8 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Returns an input's expected remaining timesteps: two per token minus those done; beyond that 3/4 of those done, so that the input is not
- * scheduled last. Constants are tuned (docs/measurements/engine.md). */
+/* Returns an input's expected remaining timesteps: two per token, less the timesteps done, and at least 3/4 of the timesteps done. Without
+ * this minimum an unusually long output would come last. The constants are tuned (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -149,7 +149,7 @@ static rill_status refill_at_share(void *self, const rill_sched_view *sched_view
     return RILL_OK;
 }
 
-/* One batch more than is admitted keeps encoder batches full even when few inputs are admitted. */
+/* Encode one batch in addition to the admitted inputs, so that encoder batches are full even when few inputs are admitted. */
 static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 {
     (void)self;

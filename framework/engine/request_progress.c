@@ -1,5 +1,5 @@
-/* Progress reports (rill_request.progress). The final part is the common prefix of all hypotheses that may still become outputs. Empty in
- * exact search, and with a scorer that may restart the search. */
+/* Progress reports (rill_request.progress). The final part is the common prefix of all hypotheses that may still become outputs. It is
+ * empty in exact search, and with a scorer that may restart the search. */
 #include "engine_internal.h"
 
 /* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */

@@ -167,7 +167,7 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 
-/* Returns the request's arguments for heuristic or scorer number i; NULL: the setup's apply. */
+/* Returns the request's own arguments for heuristic or scorer number i; NULL: the arguments in the setup apply. */
 static const char *own_argument(const chain *c, const rill_request *req, int32_t i)
 {
     const char *const *list = i < c->n_heuristics ? req->heuristics : req->scorers;

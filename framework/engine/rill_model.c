@@ -205,7 +205,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Check n actions from tokenize(). `action` has only the first `written`, if its capacity was too small. */
+/* Check the actions that tokenize() returned: n in all, of which `action` has the first `written`. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -234,7 +234,7 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* Used for domains without tokenize(). *n: number of names; only the first `capacity` are written. */
+/* Read action names separated by spaces, for domains without tokenize(). *n: number of names; only the first `capacity` are written. */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {

@@ -6,7 +6,7 @@
 
 #include "timestep.h"
 
-/* Returns value of search_variant.choose_children(): the variant does not choose, and the input's children are chosen by score. */
+/* Return value of search_variant.choose_children(): the variant does not choose, and the input's children are chosen by score. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {

@@ -73,7 +73,7 @@ void statistics_add(rill_stats *sum, const rill_stats *s)
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
-/* Returns rill_stats.depth_bound, a lower bound on timesteps. budget: of every timestep; 0: none, or varying. */
+/* Returns rill_stats.depth_bound, a lower bound on timesteps. budget: the budget of every timestep; 0: there is none, or it varies. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;

@@ -8,10 +8,10 @@
 #include "topk.h"
 
 /* The candidates of a phase: the best children of each selected input, before pruning. Input i has entries [offset[i], offset[i+1]), best
- * first. Columns, for heuristics in C or Lua. */
+ * first. They are columns, which heuristics in C and Lua read directly. */
 typedef struct candidates {
     int32_t n; /* number of selected inputs */
-    /* columns with one element per input: [n], except offset [n+1]: input i has the candidates [offset[i], offset[i + 1]) */
+    /* columns with one element per input: [n], except offset, which has [n + 1] */
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *n_outputs;
@@ -23,7 +23,7 @@ typedef struct candidates {
     struct chain_instance *const **instances; /* the input's instances of heuristics and scorers */
     /* [n+1] offsets for a heuristic's call with only some of the items: rill_candidates.offset of that call */
     int32_t *part_offset;
-    /* columns with one entry per candidate: [offset[n]] */
+    /* columns with one element per candidate: [offset[n]] */
     double *path_score;
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;

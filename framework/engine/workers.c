@@ -401,7 +401,7 @@ static rill_status read_input(run *r)
     return RILL_OK;
 }
 
-/* While the queue is being filled, at the start or for an empty sort window, no worker takes inputs. */
+/* Begin (1) or end (0) filling the queue. While it is filled at the start, or for an empty sort window, no worker takes inputs. */
 static void set_filling(input_queue *q, int filling)
 {
     LOCK_TO_END_OF_BLOCK(q);
@@ -451,7 +451,8 @@ static rill_status write_results(run *r, int at_end)
 
 /* --- beginning and ending a run ----------------------------------------------------------------------------------- */
 
-/* Called with the lock held. Reading resumes when half of the queue is free. */
+/* Returns 1 if the caller's thread must not wait: a result can be written, the run ends, or half of the queue is free for reading. The lock
+ * is held. */
 static int can_continue(const run *r)
 {
     const input_queue *q = r->queue;
@@ -493,7 +494,8 @@ static rill_status run_loop(run *r)
     }
 }
 
-/* Finished results are written even after a failure. The error is restored then, because the writer may overwrite it. */
+/* End a run that has this status. After a failure, finished results are still written. Then the error is recorded again, because the writer
+ * may have overwritten it. */
 static rill_status end_run(run *r, rill_status status)
 {
     char message[RILL__MESSAGE_BYTES];
