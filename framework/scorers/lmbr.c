@@ -2,7 +2,7 @@
  * Deployment").
  *
  * An action gains theta_m P for each n-gram of length m, 1 to 4, that it completes (P: posterior, rill/evidence.h), and theta_0 in any
- * case. Instead of multiplying log-probabilities by lambda as in the paper, the thetas are divided by lambda: the same order.
+ * case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda, which gives the same order of outputs.
  *
  * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>
@@ -82,7 +82,7 @@ static rill_status begin(void *self, int64_t item_id)
     return status;
 }
 
-/* Find out which evidence fits the model. Done at the scorer's first call only, since an instance serves one model. */
+/* Set l->kind to the kind of evidence that fits the model, at the scorer's first call: an instance serves one model. */
 static rill_status set_kind(lmbr *l, const rill_model *model)
 {
     if (l->has_kind) return RILL_OK;

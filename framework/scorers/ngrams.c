@@ -129,7 +129,7 @@ static int compare_occurrences(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-/* Sort the occurrences by n-gram, merge equal n-grams and add their masses: once for each n-best output. */
+/* Sort the occurrences by n-gram, and merge equal n-grams. Each output of the n-best list adds its mass once. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
@@ -137,7 +137,7 @@ static void merge_duplicates(rill_ngrams *g)
     for (size_t i = 0; i < g->n_occurrences; i++) {
         ngram_occurrence *last = n > 0 ? &g->occurrence[n - 1] : NULL;
         const ngram_occurrence now = g->occurrence[i];
-        /* lattices: 0, since their masses are computed later */
+        /* 0 for lattices, whose masses are computed later */
         const double mass = g->n_entries > 0 ? g->score[now.entry] : 0;
         if (last == NULL || last->phase != now.phase || memcmp(last->action, now.action, sizeof now.action) != 0) {
             g->occurrence[n] = now;
@@ -272,7 +272,7 @@ static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_
 {
     for (int32_t length = held + 1; length > 0; length--) {
         if (gram[length - 1] != action || length > m) continue;
-        /* A match of `length` needs the last length - 1 matched actions to be the n-gram's first. */
+        /* For a match of `length`, the last length - 1 matched actions must be the n-gram's first ones. */
         if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
     }
     return 0;
@@ -335,7 +335,7 @@ static size_t level_words(int level, size_t n)
     return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
-/* Write positions in one level of g->word: the level's arrays, and the number of n-grams written. */
+/* Where the next n-gram of one level is written in g->word: the level's arrays, and the number of n-grams already there. */
 typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;

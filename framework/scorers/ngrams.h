@@ -38,7 +38,7 @@ struct rill_ngrams {
     uint32_t *word; /* [n_words] the table, as the comment at the top describes it */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
-    /* The input of the computation: scores of n-best entries, or lattice edges; then the occurrences of n-grams in them. */
+    /* Input of the computation: either scores of the n-best outputs, or lattice edges. Below them: the n-grams found in these. */
     double *score; /* [n_entries] score of each output of the n-best list */
     size_t n_entries, scores_capacity;
     ngram_edge *edge; /* [n_edges] edges of the lattice */

@@ -4,7 +4,7 @@
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: the token that would complete one is banned
  *   allow:TEXT[ ||| TEXT]   outputs consist of these texts' tokens and the end token
- * No effect without arguments. The texts follow a forced first action (rill_domain.first_action). */
+ * Without arguments they have no effect. The texts follow a forced first action (rill_domain.first_action). */
 #include "text_constraints.h"
 
 #include <stdio.h>

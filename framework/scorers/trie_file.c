@@ -217,7 +217,7 @@ static trie *find_trie(const rill_context *first, const struct stat *info, int64
     return NULL;
 }
 
-/* Called with the root context's lock held. */
+/* Find the file's trie among those in use, or read it, and count one more user. The root context's lock is held. */
 static rill_status acquire(trie **out, rill_context *first, const rill_file *file)
 {
     struct stat info;

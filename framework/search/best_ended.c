@@ -1,6 +1,5 @@
 /* At-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
- *
- * Order: higher final score, earlier timestep, lower rank of the parent, lower rank of the choice. */
+ * The best is the one with the higher final score, then the earlier timestep, the parent of better rank, the choice of better rank. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */

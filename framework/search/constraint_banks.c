@@ -1,7 +1,7 @@
 /* Divides an input's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries. Unused entries go
- * to the bank before. */
+ * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries. Entries
+ * that a bank cannot fill go to the next lower bank, and from the lowest to the highest. */
 #include <stdlib.h>
 
 #include "engine_internal.h"
@@ -34,7 +34,8 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
     return n;
 }
 
-/* Divide beam entries among constraint banks. found: [banks] candidates of each bank; share: [banks] receives its entries. */
+/* Divide `places` beam entries among constraint banks. found: [banks] number of candidates of each bank; share: [banks] out: number of
+ * entries of each bank. */
 static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
 {
     for (int32_t b = 0; b < banks; b++) share[b] = places / banks;

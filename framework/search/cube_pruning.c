@@ -3,9 +3,8 @@
  *
  *   accelerated   a child gets the log-probability of the representative's child, and continues its state
  *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
- *
- * Hypotheses are equivalent if they have the same key (last action, or a user's function) and the same class of the domain
- * (rill_domain.classify), so the same actions are legal. */
+ * Hypotheses are equivalent if they have the same key and the same class of the domain (rill_domain.classify). The key is the last action,
+ * or the result of a user's function. The class makes sure that the same actions are legal. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
@@ -139,8 +138,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of input `index` its representative's row; these rows move to *to and on. base: the input's first beam entry;
- * from: its first row. */
+/* Give each live beam entry of input `index` its representative's row. The rows of representatives move to row *to and the next ones. base:
+ * the input's first beam entry; from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;

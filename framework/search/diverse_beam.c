@@ -102,7 +102,8 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Append the group's best children to the chosen ones. Choices are sorted, so the first that cannot beat the heap's worst ends the row. */
+/* Append the group's best children to the chosen ones. Choices are sorted, so a row's reading ends at the first choice that cannot beat the
+ * heap's worst child. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
@@ -117,7 +118,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
             heap_offer(heap, &n, places, &(merge_head){penalized_score(c, rank, &child), child, rank, row, i, group});
         }
     }
-    /* Counted only now, so that choices of one group do not penalise each other. */
+    /* The choices are counted only now, so that those of one group do not penalise each other. */
     for (const int32_t end = c->n_chosen + n; c->n_chosen < end; c->n_chosen++)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }

@@ -5,7 +5,7 @@
  * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
  * memory) may end the search earlier.
  *
- * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest.
+ * An expansion uses only a prefix's best choices. A copy of the prefix, without state, stays in the frontier for the rest.
  *
  * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *
@@ -410,8 +410,8 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
-/* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of the beam search's and that of the
- * prefixes left in the frontier. */
+/* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of two bounds: that of the beam search, and
+ * that of the prefixes left in the frontier. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;

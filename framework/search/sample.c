@@ -1,7 +1,7 @@
 /* Sampling: a timestep extends each beam entry by one randomly drawn choice.
- *
- * The distribution is the softmax of the scores, with bonuses, divided by the temperature, restricted to the top_k best (Fan, Lewis and
- * Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent and may be equal.
+ * The distribution is the softmax of the scores, bonuses included, divided by the temperature. It is restricted to the top_k best choices
+ * (Fan, Lewis and Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent and
+ * may be equal.
  *
  * Random numbers are hashes of seed, input, timestep, phase, rank and index, so results do not depend on batching or threads. The hash is
  * splitmix64's finaliser (Steele, Lea and Flood 2014), applied per 64-bit word. */
