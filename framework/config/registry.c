@@ -10,7 +10,7 @@
 #include "rill/file.h"
 #include "rill/search_config.h"
 
-/* --- lists of tables ---------------------------------------------------------------------------------------------- */
+/* --- lists of plugin tables --------------------------------------------------------------------------------------- */
 
 /* The first members of every plugin table (rill_domain, rill_heuristic ...). */
 typedef struct table_head {
@@ -25,9 +25,9 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-/* --- checks of tables --------------------------------------------------------------------------------------------- */
+/* --- checks of plugin tables -------------------------------------------------------------------------------------- */
 
-/* A mandatory member of a table. */
+/* A mandatory member of a plugin table. */
 typedef struct table_member {
     const char *name;
     size_t offset;

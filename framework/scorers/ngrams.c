@@ -13,7 +13,7 @@
 /* maximum number of nodes in a lattice: without it, a mistyped node number could allocate all memory */
 enum { MAX_NODES = 1 << 20 };
 
-/* --- creation ------------------------------------------------------------------------------------------------------- */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind)
 {
@@ -48,7 +48,7 @@ void rill_ngrams_begin(rill_ngrams *g)
     memset(g->level, 0, sizeof g->level);
 }
 
-/* --- occurrences of n-grams ----------------------------------------------------------------------------------------- */
+/* --- occurrences of n-grams --------------------------------------------------------------------------------------- */
 
 /* Record that output `entry` of the n-best list contains the n-gram action[0, m). */
 static rill_status add_occurrence(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
@@ -150,7 +150,7 @@ static void merge_duplicates(rill_ngrams *g)
     g->n_occurrences = n;
 }
 
-/* --- lattices ------------------------------------------------------------------------------------------------------ */
+/* --- lattices ----------------------------------------------------------------------------------------------------- */
 
 typedef struct lattice {
     rill_ngrams *g;
@@ -265,7 +265,7 @@ static rill_status add_all_ngrams(lattice *l)
     return RILL_OK;
 }
 
-/* --- n-gram probabilities in a lattice ----------------------------------------------------------------------------- */
+/* --- n-gram probabilities in a lattice ---------------------------------------------------------------------------- */
 
 /* Return how many first actions of the n-gram gram[0, m) are matched after `action`, if `held` were matched before it. */
 static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
@@ -320,7 +320,7 @@ static rill_status finish_lattice(rill_ngrams *g, double scale)
     return status;
 }
 
-/* --- layout of the levels ------------------------------------------------------------------------------------------- */
+/* --- layout of the table ------------------------------------------------------------------------------------------ */
 
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
 {
@@ -382,7 +382,7 @@ static rill_status build_table(rill_ngrams *g)
     return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "an input has too many n-grams");
 }
 
-/* --- computing posteriors ------------------------------------------------------------------------------------------ */
+/* --- computing posteriors ----------------------------------------------------------------------------------------- */
 
 /* Convert scores to probabilities that sum to 1. */
 static void normalize_scores(rill_ngrams *g, double scale)
@@ -409,7 +409,7 @@ rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
     return build_table(g);
 }
 
-/* --- checking stored n-grams ---------------------------------------------------------------------------------------- */
+/* --- checking stored n-grams -------------------------------------------------------------------------------------- */
 
 static int is_valid_range(const ngram_level *level, int32_t begin, int32_t end)
 {
@@ -457,7 +457,7 @@ int ngrams_set_levels(rill_ngrams *g)
     return 1;
 }
 
-/* --- looking up an n-gram ------------------------------------------------------------------------------------------- */
+/* --- looking up an n-gram ----------------------------------------------------------------------------------------- */
 
 /* Return the index of the n-gram in a range of a level whose last action is `action`, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)

@@ -35,7 +35,7 @@ typedef struct ngram_edge {
 struct rill_ngrams {
     rill_context *ctx;
     rill_evidence_kind kind;
-    uint32_t *word; /* [n_words] the table, as the comment at the top describes it */
+    uint32_t *word; /* [n_words] the n-gram table, in the layout at the top of this file */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
     /* Input of the computation: either scores of the n-best outputs, or lattice edges. Below them: the n-grams found in these. */

@@ -1,4 +1,5 @@
 /* At-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
+ *
  * The best is the one with the higher final score, then the earlier timestep, the parent of better rank, the choice of better rank. */
 #include "engine_internal.h"
 

@@ -1,5 +1,6 @@
 /* Certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best of all outputs that the
  * model could produce.
+ *
  * U is an upper bound on the final score that an abandoned hypothesis could have reached, and B is the greatest U (item.abandoned_bound).
  * Outputs with a final score of at least B are certified. The search abandons
  *

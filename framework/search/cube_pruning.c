@@ -3,6 +3,7 @@
  *
  *   accelerated   a child gets the log-probability of the representative's child, and continues its state
  *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
+ *
  * Hypotheses are equivalent if they have the same key and the same class of the domain (rill_domain.classify). The key is the last action,
  * or the result of a user's function. The class makes sure that the same actions are legal. */
 #include "engine_internal.h"
@@ -191,8 +192,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
- * representatives get a row in the second pass. *next: row of the next representative. */
+/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. A hypothesis with such children
+ * that is not a representative gets a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;

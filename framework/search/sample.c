@@ -1,4 +1,5 @@
 /* Sampling: a timestep extends each beam entry by one randomly drawn choice.
+ *
  * The distribution is the softmax of the scores, bonuses included, divided by the temperature. It is restricted to the top_k best choices
  * (Fan, Lewis and Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent and
  * may be equal.

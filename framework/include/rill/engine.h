@@ -182,7 +182,7 @@ typedef struct rill_cost {
 RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size,
                                  rill_cost *out);
 
-/* Submit a request. *id: its result's id; `id` may be NULL. On failure nothing is queued, and the engine remains usable.
+/* Submit a request. *id: the id of its result; `id` may be NULL. On failure nothing is queued, and the engine remains usable.
  *   RILL_OK · RILL_AGAIN (queue full) · RILL_ERR_OPTION (invalid setting, option or arguments) · RILL_ERR_ABI (struct_size) ·
  *   RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
