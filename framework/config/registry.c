@@ -75,7 +75,7 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
 
 static rill_status check_table(rill_context *ctx, rill__table_kind kind, const void *table)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_"; /* ':' and ',' separate names */
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_"; /* ':' and ',' separate names in options */
     const char *const word = kinds[kind].word;
     char what[128];
     if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", word);

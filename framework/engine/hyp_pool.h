@@ -103,7 +103,8 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the references. A bit mask lists free elements; a free list would miss the cache. */
+/* hyp_pool_add() without counting: the caller counts the references. A bit mask lists free elements, since walking a free list would cause
+ * cache misses. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {

@@ -22,7 +22,7 @@ static int make_locks(input_queue *q)
     return made;
 }
 
-/* Returns the capacity in inputs: what all engines may admit at once or, with sorting, the sort window. */
+/* Returns the capacity of the queue in inputs: as many as all engines may admit at once; with sorting, the sort window. */
 static int32_t capacity_of(const rill_settings *settings, int32_t n_engines, int threaded)
 {
     if (settings->sort != RILL_SORT_NONE) return settings->sort_window;

@@ -2,7 +2,7 @@
  * empty in exact search, and with a scorer that may restart the search. */
 #include "engine_internal.h"
 
-/* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */
+/* A hypothesis: the path from the root of the hypothesis tree to hyp_pool.hyp[hyp]. */
 typedef struct hyp_path {
     int32_t hyp;
     int32_t depth; /* number of actions from the root to `hyp` */

@@ -1,6 +1,7 @@
 /* A timestep of batched beam search: extends each live hypothesis of the selected inputs by one action, perhaps in several phases.
  *
- * If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
+ * If the domain scores asynchronously there are two timesteps (beam_search.c), each with its own arrays: a device may still use those of
+ * the other. */
 #pragma once
 
 #include "item.h"

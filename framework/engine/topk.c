@@ -482,7 +482,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
         out->logp += first;
         out->terminal += first;
     } else if (!s->all_actions) {
-        /* the picks of these rows alone, whose rows are numbered from 0 */
+        /* only the picks of this part's rows, which are numbered from 0 */
         const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
         for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
         req->n_picks = end - first;

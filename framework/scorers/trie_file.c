@@ -19,7 +19,7 @@
 struct rill_trie {
     rill_context *ctx;
     int32_t actions, longest;
-    int32_t *store; /* [n_store] the sequences one after another, each as its length and its actions */
+    int32_t *store; /* [n_store] the sequences one after another, each as its length followed by its actions */
     size_t n_store, store_capacity;
     size_t n;
     const int32_t **sequence; /* [n] pointers to the sequences in `store`, in sorted order */
