@@ -30,10 +30,8 @@ static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size
 static void *call_allocator(rill_context *ctx, void *block, size_t old_size, size_t new_size)
 {
     if (ctx->allocate == rill__default_allocate) return rill__default_allocate(NULL, block, old_size, new_size);
-    pthread_mutex_lock(&ctx->root_ctx->lock);
-    void *fresh = ctx->allocate(ctx->allocate_user, block, old_size, new_size);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
-    return fresh;
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
+    return ctx->allocate(ctx->allocate_user, block, old_size, new_size);
 }
 
 /* Make a recursive lock, since a log function may allocate and an allocator may log. Returns 1, or 0 on failure. */
@@ -397,9 +395,8 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     if (ctx->log == NULL) return;
     char line[RILL__MESSAGE_BYTES];
     RILL__PRINT_ARGUMENTS(rill_print_message_list, line, sizeof line, format);
-    pthread_mutex_lock(&ctx->root_ctx->lock);
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
     ctx->log(ctx->log_user, level, line);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
 }
 
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)

@@ -48,10 +48,9 @@ static int is_opened_file(const rill_context *first, const struct stat *info)
 static void remember_file(rill_context *ctx, const struct stat *info)
 {
     rill_context *first = ctx->root_ctx;
-    pthread_mutex_lock(&first->lock);
+    RILL__LOCK_SCOPE(&first->lock);
     if (!is_opened_file(first, info))
         first->opened_files[first->n_opened++ % RILL__MAX_OPENED] = (rill__file_id){info->st_dev, info->st_ino};
-    pthread_mutex_unlock(&first->lock);
 }
 
 /* Take ownership of the descriptor, which is closed on failure. */
@@ -225,10 +224,8 @@ int rill_file_was_opened(const rill_context *ctx, const char *path)
 {
     struct stat info;
     if (stat(path, &info) != 0) return 0;
-    pthread_mutex_lock(&ctx->root_ctx->lock);
-    const int known = is_opened_file(ctx->root_ctx, &info);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
-    return known;
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
+    return is_opened_file(ctx->root_ctx, &info);
 }
 
 rill_status rill_path_join(rill_text *out, const char *directory, const char *name)

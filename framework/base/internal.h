@@ -162,6 +162,15 @@ static inline int32_t rill__find_sorted(const int32_t *numbers, int32_t n, int32
     return low < n && numbers[low] == key ? low : -1;
 }
 
+/* Whether the hypothesis hyps[h], which begins with `start`, ends with action[0, n). start: RILL_NO_ACTION: there is no start action. */
+static inline int rill__hyp_ends_with(const rill_hyp_node *hyps, int32_t h, const int32_t *action, int32_t n,
+                                      int32_t start)
+{
+    for (; n > 0 && hyps[h].parent >= 0; n--, h = hyps[h].parent)
+        if (hyps[h].action != action[n - 1]) return 0;
+    return n == 0 || (n == 1 && action[0] == start);
+}
+
 /* Fail with RILL_ERR_NOT_FOUND if no registered plugin of this kind has the name. The message has the nearest registered name. */
 rill_status rill__check_registered(rill_context *ctx, rill__table_kind kind, const char *name);
 
@@ -219,6 +228,22 @@ static inline double rill__no_bonus(const void *self, double *end)
 /* Grow the columns of an array `columns` of rill_array. See rill_columns_grow(). */
 #define RILL__GROW_COLUMNS(ctx, memory, need, columns, what) \
     rill_columns_grow((ctx), (memory), (need), (columns), sizeof(columns) / sizeof *(columns), (what))
+
+/* Hold a mutex until the enclosing block ends. */
+static inline void rill__unlock(pthread_mutex_t *const *mutex)
+{
+    pthread_mutex_unlock(*mutex);
+}
+static inline pthread_mutex_t *rill__lock(pthread_mutex_t *mutex)
+{
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+#define RILL__LOCK_SCOPE(mutex) \
+    pthread_mutex_t *const held_mutex __attribute__((cleanup(rill__unlock))) = rill__lock(mutex)
+
+/* Define an empty text that is freed when the enclosing block ends. */
+#define RILL__SCOPED_TEXT(name, context) rill_text name __attribute__((cleanup(rill_text_clear))) = {.ctx = (context)}
 
 #define RILL__TRY(call)                        \
     do {                                       \

@@ -405,9 +405,8 @@ static int first_with_chain(const search_config *c, rill_chain which)
 /* Choose the heuristics. Defaults are dropped if the method does not prune, or with sampling or beam groups. */
 static void select_heuristics(search_config *c, const rill_method_info *method)
 {
-    const char *const sample = first_value(c, c->n, setting_row("num-samples")), *const groups = first_value(
-                                                                                     c, c->n,
-                                                                                     setting_row("beam-groups"));
+    const char *const sample = first_value(c, c->n, setting_row("num-samples"));
+    const char *const groups = first_value(c, c->n, setting_row("beam-groups"));
     const int is_fixed = (sample != NULL && rill_read_number(sample, NULL) > 0) ||
                          (groups != NULL && rill_read_number(groups, NULL) > 1);
     const int index = first_with_chain(c, RILL_CHAIN_HEURISTICS);

@@ -222,13 +222,10 @@ rill_registry_mark rill_registry_size(const rill_context *ctx)
     return (rill_registry_mark){t[RILL__DOMAIN].n, t[RILL__HEURISTIC].n, t[RILL__SCORER].n, t[RILL__SCHEDULER].n};
 }
 
+/* rill_registry_mark has one number per kind, in the order of rill__table_kind. */
 static size_t marked_size(const rill_registry_mark *mark, int kind)
 {
-    const size_t sizes[RILL__TABLE_KINDS] = {[RILL__DOMAIN] = mark->domains,
-                                             [RILL__HEURISTIC] = mark->heuristics,
-                                             [RILL__SCORER] = mark->scorers,
-                                             [RILL__SCHEDULER] = mark->schedulers};
-    return sizes[kind];
+    return ((const size_t *)mark)[kind];
 }
 
 void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
@@ -244,12 +241,9 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
     for (int i = 0; i < RILL__TABLE_KINDS; i++) {
         rill__table_list *list = &(*out)->tables[i];
         const size_t n = marked_size(&mark, i);
-        const rill_status status = RILL__GROW(*out, list->entry, list->capacity, n, "the registry");
-        if (status < 0) {
-            rill_context_destroy(*out);
-            *out = NULL;
-            return rill_fail(parent, status, "out of memory: cannot make the tables of a worker");
-        }
+        if (RILL__GROW(*out, list->entry, list->capacity, n, "the registry") < 0)
+            return RILL_OPENED(rill_fail(parent, RILL_ERR_MEMORY, "out of memory: cannot make the tables of a worker"),
+                               out, rill_context_destroy);
         if (n > 0) memcpy(list->entry, parent->tables[i].entry, n * sizeof *list->entry);
         list->n = n;
     }
@@ -353,13 +347,9 @@ static rill_status load_library(rill_context *ctx, const char *path, const char 
 rill_status rill_plugin_load(rill_context *ctx, const char *path)
 {
     static const char prefix[] = "./"; /* a path without a slash would make dlopen() search the system's folders */
-    rill_text local = {.ctx = ctx};
-    rill_status status = rill_text_append(&local, prefix, sizeof prefix - 1);
-    if (status == RILL_OK) status = rill_plugin_find(path, &local);
-    if (status == RILL_OK) {
-        const char *found = local.data + sizeof prefix - 1;
-        status = load_library(ctx, path, strchr(found, '/') != NULL ? found : local.data);
-    }
-    rill_text_clear(&local);
-    return status;
+    RILL__SCOPED_TEXT(local, ctx);
+    RILL__TRY(rill_text_append(&local, prefix, sizeof prefix - 1));
+    RILL__TRY(rill_plugin_find(path, &local));
+    const char *found = local.data + sizeof prefix - 1;
+    return load_library(ctx, path, strchr(found, '/') != NULL ? found : local.data);
 }

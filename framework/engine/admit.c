@@ -236,7 +236,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     const int32_t max = wanted < e->taker.n_offered ? (int32_t)wanted : e->taker.n_offered;
     if (max <= 0) return RILL_OK;
     RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &a->memory, (size_t)max, columns, "inputs"));
-    input_queue_lock(q);
+    pthread_mutex_lock(&q->lock);
     update_offer(e);
     double free_bytes = memory_limit_free_bytes(e);
     int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
@@ -253,7 +253,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     }
     e->taker.n_offered -= a->n;
     input_queue_wake_reader(q);
-    input_queue_unlock(&q);
+    pthread_mutex_unlock(&q->lock);
     for (int32_t i = 0; i < a->n; i++) measure(e, a->queued[i]);
     return status;
 }
@@ -264,7 +264,7 @@ int64_t engine_n_waiting(rill_engine *e)
 {
     e->taker.n_offered = 0;
     if (e->queue->n + e->queue->n_exclusive > 0) {
-        LOCK_TO_END_OF_BLOCK(e->queue);
+        RILL__LOCK_SCOPE(&e->queue->lock);
         update_offer(e);
     }
     return (int64_t)e->taker.n_offered + e->items.n_ready;

@@ -108,8 +108,7 @@ static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scor
 
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup)
 {
-    *c = (chain){
-        .ctx = ctx, .n_heuristics = setup->n_heuristics, .n_scorers = setup->n_scorers, .check = setup->settings.check};
+    *c = (chain){.ctx = ctx, .n_heuristics = setup->n_heuristics, .n_scorers = setup->n_scorers};
     size_t n = (size_t)setup->n_heuristics + (size_t)setup->n_scorers;
     c->link = rill_calloc(ctx, n, sizeof *c->link);
     c->default_instances = rill_calloc(ctx, n, sizeof *c->default_instances);
@@ -336,7 +335,7 @@ rill_status engine_prune(rill_engine *e, timestep *t)
     candidates *cands = &t->candidates;
     for (int32_t i = 0; i < e->chain.n_heuristics; i++) {
         RILL__TRY(call_for_all(e, t, i));
-        if (e->chain.check) RILL__TRY(check_independence(e, t, i));
+        if (e->settings.check) RILL__TRY(check_independence(e, t, i));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
         e->statistics.total.pruned += drop_candidates(e, t, i);
     }

@@ -67,7 +67,7 @@ void statistics_end_stage(statistics *s, double *stage);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add an engine's counters to *sum, except those common to all engines: inputs, failed, waiting_peak, nodes_bound. */
+/* Add an engine's counters to *sum. The caller then overwrites those common to all engines: inputs, failed, waiting_peak, nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output (a finished hypothesis): `change` is 1 when it joins its input, -1 when it is dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
@@ -460,8 +460,8 @@ rill_status output_writer_write_deferred(const output_writer *w, result_record *
 /* Call the trace function, if there is one, for an input that was admitted, has finished or was restarted. */
 void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
-/* engine.c: queue a request. failed: RILL_OK, or the status of an input that has already failed, with its text as message. Errors of
- * settings are returned here, except by workers' engines.
+/* engine.c: queue a request. failed: RILL_OK, or the status of an input that has already failed, with its text as message. `id` may
+ * be NULL. Errors of settings are returned here, except by workers' engines.
  *   RILL_OK · a status of rill_engine_submit_request() except RILL_AGAIN: the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 

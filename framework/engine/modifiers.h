@@ -160,14 +160,15 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 typedef struct bad_words {
     /* [n] the bad words, sorted by their second-to-last action. Bad words of one action come first */
     const rill_sequence **sequence;
+    int32_t *key; /* [n] the second-to-last action of each bad word; NO_PREFIX: it has only one action */
     int32_t n;
     /* the start action, which precedes the first action of an output; RILL_NO_ACTION: none */
     int32_t start_action;
+    rill_columns memory;
 } bad_words;
 
 /* Sort the model's bad words for lookup. RILL_OK · RILL_ERR_MEMORY */
 rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info);
-void bad_words_finish(bad_words *f, rill_context *ctx);
 
 /* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);

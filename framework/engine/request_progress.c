@@ -71,24 +71,21 @@ static rill_status report_progress(rill_engine *e, int32_t slot)
     item *it = &e->items.item[slot];
     hyp_path final = common_path(e, it);
     const hyp_path best = {it->beam[0].hyp, hyp_depth(&e->hyps, it->beam[0].hyp)};
-    rill_text text = {.ctx = e->ctx};
+    RILL__SCOPED_TEXT(text, e->ctx);
     rill_progress p = {.struct_size = sizeof p,
                        .user = it->request->user,
                        .timestep = it->timestep,
                        .path_score = it->beam[0].path_score};
     if (may_redecode(&e->chain, it))
         for (; final.depth > 0; final.depth--) final.hyp = e->hyps.hyp[final.hyp].parent;
-    rill_status status = write_partial(e, slot, &final, &text, &p.final_length);
-    if (status >= 0) status = write_partial(e, slot, &best, &text, &p.draft_length);
-    if (status >= 0) {
-        p.final_actions = final.depth;
-        p.draft_actions = best.depth;
-        p.final_text = text.data;
-        p.draft_text = text.data + p.final_length + 1;
-        it->request->progress(it->request->user, &p);
-    }
-    rill_text_clear(&text);
-    return status;
+    RILL__TRY(write_partial(e, slot, &final, &text, &p.final_length));
+    RILL__TRY(write_partial(e, slot, &best, &text, &p.draft_length));
+    p.final_actions = final.depth;
+    p.draft_actions = best.depth;
+    p.final_text = text.data;
+    p.draft_text = text.data + p.final_length + 1;
+    it->request->progress(it->request->user, &p);
+    return RILL_OK;
 }
 
 rill_status progress_report(rill_engine *e, const timestep *t)

@@ -190,11 +190,10 @@ rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, ri
     rill__settings_use_domain(settings, domain);
     rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
     if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
-    rill_text text = {.ctx = ctx};
+    RILL__SCOPED_TEXT(text, ctx);
     rill_error_clear(ctx);
     rill_status status = domain->recommend(model->self, like, &text);
     if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
-    rill_text_clear(&text);
     return rill__domain_status(ctx, domain, status, "recommend");
 }
 
@@ -227,9 +226,8 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     for (; digits < length && word[digits] >= '0' && word[digits] <= '9' && number <= INT32_MAX; digits++)
         number = 10 * number + (word[digits] - '0');
     if (found >= 0 || digits < length || number >= model->info.actions) return found;
-    rill_text name = {.ctx = ctx};
+    RILL__SCOPED_TEXT(name, ctx);
     const rill_status status = rill_model_action_name(model, (int32_t)number, &name);
-    rill_text_clear(&name);
     rill_error_clear(ctx);
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }

@@ -102,13 +102,9 @@ typedef struct children_size {
     size_t scratch; /* bytes of scratch memory for search variants */
 } children_size;
 
-static inline void children_need_width(children_size *need, size_t width)
+static inline void raise_size(size_t *size, size_t need)
 {
-    if (width > need->max_width) need->max_width = width;
-}
-static inline void children_need_scratch(children_size *need, size_t bytes)
-{
-    if (bytes > need->scratch) need->scratch = bytes;
+    if (need > *size) *size = need;
 }
 
 /* Columns of the trace, with data about the selected inputs; filled only if there is a trace function. */

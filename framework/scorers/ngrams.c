@@ -459,29 +459,14 @@ int ngrams_set_levels(rill_ngrams *g)
 
 /* --- looking up an n-gram ----------------------------------------------------------------------------------------- */
 
-/* Return the index of the n-gram in a range of a level whose last action is `action`, or -1. */
-static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
-{
-    const int32_t found = rill__find_sorted(level->action + in.begin, in.end - in.begin, action);
-    return found < 0 ? -1 : in.begin + found;
-}
-
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m)
 {
     ngram_range in = {0, g->level[phase][0].n};
     for (int32_t i = 0; i < m; i++) {
         const ngram_level *level = &g->level[phase][i];
-        const int32_t index = find_in_level(level, in, context[i]);
-        if (index < 0) return (ngram_range){0, 0};
-        in = (ngram_range){level->first[index], level->first[index + 1]};
+        const int32_t found = rill__find_sorted(level->action + in.begin, in.end - in.begin, context[i]);
+        if (found < 0) return (ngram_range){0, 0};
+        in = (ngram_range){level->first[in.begin + found], level->first[in.begin + found + 1]};
     }
     return in;
-}
-
-float rill_ngrams_posterior(const rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m)
-{
-    if (phase < 0 || phase >= g->kind.phases || m < 1 || m > RILL_NGRAM_MAX) return 0;
-    const ngram_level *level = &g->level[phase][m - 1];
-    const int32_t index = find_in_level(level, ngrams_extend(g, phase, action, m - 1), action[m - 1]);
-    return index < 0 ? 0 : level->posterior[index];
 }

@@ -237,28 +237,23 @@ static rill_status acquire(trie **out, rill_context *first, const rill_file *fil
 
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path)
 {
-    rill_file file;
+    rill_file file __attribute__((cleanup(rill_file_close)));
     *out = NULL;
     RILL__TRY(rill_file_open(&file, ctx, path, RILL_FILE_REGULAR));
-    pthread_mutex_lock(&ctx->root_ctx->lock);
-    const rill_status status = acquire(out, ctx->root_ctx, &file);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
-    rill_file_close(&file);
-    return status;
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
+    return acquire(out, ctx->root_ctx, &file);
 }
 
 void trie_release(rill_context *ctx, trie *t)
 {
     rill_context *first = ctx->root_ctx;
     if (t == NULL) return;
-    pthread_mutex_lock(&first->lock);
-    if (--t->n_users == 0) {
-        trie **link = &first->tries;
-        while (*link != t) link = &(*link)->next;
-        *link = t->next;
-        rill_free(first, t, t->bytes);
-    }
-    pthread_mutex_unlock(&first->lock);
+    RILL__LOCK_SCOPE(&first->lock);
+    if (--t->n_users > 0) return;
+    trie **link = &first->tries;
+    while (*link != t) link = &(*link)->next;
+    *link = t->next;
+    rill_free(first, t, t->bytes);
 }
 
 uint32_t trie_child(const trie *t, uint32_t node, int32_t action)

@@ -74,10 +74,7 @@ static int before_outputs(rill_engine *e, item *it, int needs_output)
     return is_used;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->at_limit == RILL_LIMIT_BEST_ENDED;
-}
-
-const search_variant best_ended = {
-    .name = "best-ended", .has_settings = has_settings, .read_choices = read_choices, .before_outputs = before_outputs};
+const search_variant best_ended = {.name = "best-ended",
+                                   .selected_by = {offsetof(rill_settings, at_limit), RILL_LIMIT_BEST_ENDED},
+                                   .read_choices = read_choices,
+                                   .before_outputs = before_outputs};

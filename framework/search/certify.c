@@ -98,10 +98,7 @@ static void phase_over(const rill_engine *e, item *it)
     it->abandoned_path_score = RILL_SCORE_DEAD;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->certify;
-}
-
-const search_variant certificates = {
-    .name = "certificates", .has_settings = has_settings, .check = check, .phase_over = phase_over};
+const search_variant certificates = {.name = "certificates",
+                                     .selected_by = {offsetof(rill_settings, certify), 1},
+                                     .check = check,
+                                     .phase_over = phase_over};

@@ -9,9 +9,8 @@
 /* Return the constraint bank of the child that `action` makes of a hypothesis with these rules. */
 static int32_t child_bank(const row_rules *rules, int32_t action)
 {
-    for (int32_t i = 0; i < rules->kept.n; i++)
-        if (rules->kept.action[i] == action) return (int32_t)rules->kept.value[i];
-    return rules->default_bank;
+    const int32_t i = rill__find_sorted(rules->kept.action, rules->kept.n, action);
+    return i >= 0 ? (int32_t)rules->kept.value[i] : rules->default_bank;
 }
 
 /* Write all children of the input to t->heads, with their constraint banks; returns their number. row: the input's first row. */
@@ -75,7 +74,7 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
 {
     (void)it;
     (void)stride;
-    children_need_width(need, (size_t)*n_children);
+    raise_size(&need->max_width, (size_t)*n_children);
 }
 
 const search_variant constraint_banks = {

@@ -260,11 +260,6 @@ static rill_status restrict_rows(timestep *t)
 
 /* --- table of the search variant ---------------------------------------------------------------------------------- */
 
-static int has_settings(const rill_settings *s)
-{
-    return s->cube > RILL_CUBE_NONE;
-}
-
 static rill_status check(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info)
 {
     (void)info;
@@ -284,7 +279,7 @@ static void free_timestep(timestep *t)
 }
 
 const search_variant cube_pruning = {.name = "cube pruning",
-                                     .has_settings = has_settings,
+                                     .selected_by = {offsetof(rill_settings, cube), RILL_CUBE_NAIVE},
                                      .check = check,
                                      .make_rows = make_rows,
                                      .add_round = add_round,

@@ -179,11 +179,6 @@ static int32_t choose_children(timestep *t, const item *it, int32_t row)
     return c.n_chosen;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->groups > 1;
-}
-
 /* In the first timestep a heap of all `stride` choices of the empty hypothesis follows the k chosen children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
@@ -191,11 +186,11 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
     enum { SCRATCH_PER_PLACE = 7 };
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;
-    children_need_width(need, (size_t)k + (size_t)stride);
-    children_need_scratch(need, SCRATCH_PER_PLACE * (size_t)k * sizeof(int32_t));
+    raise_size(&need->max_width, (size_t)k + (size_t)stride);
+    raise_size(&need->scratch, SCRATCH_PER_PLACE * (size_t)k * sizeof(int32_t));
 }
 
 const search_variant diverse_beam_search = {.name = "diverse beam search",
-                                            .has_settings = has_settings,
+                                            .selected_by = {offsetof(rill_settings, groups), 2},
                                             .reserve = reserve,
                                             .choose_children = choose_children};

@@ -489,13 +489,8 @@ static int32_t n_choices(const rill_engine *e, const item *it)
     return it->owner == &exact ? it->exact->kind.n_choices : 0;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->exact;
-}
-
 const search_variant exact = {.name = "exact search",
-                              .has_settings = has_settings,
+                              .selected_by = {offsetof(rill_settings, exact), 1},
                               .before_step = before_step,
                               .before_merge = before_merge,
                               .n_choices = n_choices,

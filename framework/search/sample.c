@@ -77,11 +77,6 @@ static int32_t choose_children(timestep *t, const item *it, int32_t row)
     return found;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->sample > 0;
-}
-
 static int32_t n_choices(const rill_engine *e, const item *it)
 {
     (void)e;
@@ -93,12 +88,12 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
 {
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;
-    children_need_width(need, (size_t)k);
-    children_need_scratch(need, (size_t)stride * sizeof(double));
+    raise_size(&need->max_width, (size_t)k);
+    raise_size(&need->scratch, (size_t)stride * sizeof(double));
 }
 
 const search_variant sampling = {.name = "sampling",
-                                 .has_settings = has_settings,
+                                 .selected_by = {offsetof(rill_settings, sample), 1},
                                  .n_choices = n_choices,
                                  .reserve = reserve,
                                  .choose_children = choose_children};

@@ -209,9 +209,6 @@ RILL_API rill_status rill_engine_step(rill_engine *engine);
 /* Return 1 if no input is waiting or in flight and all results are taken, else 0. */
 RILL_API int rill_engine_idle(const rill_engine *engine);
 
-/* Return the number of inputs waiting or in flight. */
-RILL_API int64_t rill_engine_pending(const rill_engine *engine);
-
 /* Why an output ends. */
 typedef enum rill_finish_reason {
     RILL_FINISH_REASON_STOP = 0,  /* the output is complete: its last action ends it */
