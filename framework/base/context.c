@@ -69,10 +69,10 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
     return RILL_OK;
 }
 
-rill_status rill__context_create_child(rill_context **out, rill_context *parent)
+rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
 {
-    *out = NULL;
-    rill_context *ctx = call_allocator(parent, NULL, 0, sizeof *ctx);
+    const rill_registry_mark mark = shared != NULL ? *shared : rill_registry_size(parent);
+    rill_context *ctx = *out = call_allocator(parent, NULL, 0, sizeof *ctx);
     if (ctx == NULL) return rill_fail_memory(parent, sizeof *ctx, "a worker's context");
     memset(ctx, 0, sizeof *ctx);
     ctx->parent = parent;
@@ -82,7 +82,14 @@ rill_status rill__context_create_child(rill_context **out, rill_context *parent)
     ctx->log = parent->log;
     ctx->log_user = parent->log_user;
     ctx->option_style = parent->option_style;
-    *out = ctx;
+    for (int i = 0; i < RILL__TABLE_KINDS; i++) {
+        rill__table_list *list = &ctx->tables[i];
+        list->n = rill__marked_size(&mark, i);
+        if (RILL__GROW(ctx, list->entry, list->capacity, list->n, "the registry") < 0)
+            return RILL_OPENED(rill_fail(parent, RILL_ERR_MEMORY, "out of memory: cannot make the tables of a worker"),
+                               out, rill_context_destroy);
+        if (list->n > 0) memcpy(list->entry, parent->tables[i].entry, list->n * sizeof *list->entry);
+    }
     return RILL_OK;
 }
 

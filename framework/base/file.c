@@ -165,18 +165,20 @@ rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void
 /* Read until the end of the file, not just file->size bytes, since files of /proc and /sys report size 0. */
 static rill_status read_to_end(const rill_file *file, rill_text *out, size_t limit)
 {
-    for (;;) {
+    if (file->size <= limit)
+        RILL__TRY(RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file->size + 2, file->path));
+    while (file->size <= limit && out->length <= limit) {
         RILL__TRY(RILL__GROW(out->ctx, out->data, out->capacity, out->length + 2, file->path));
-        const size_t n_free = out->capacity - out->length - 1;
-        const ssize_t got = read(file->descriptor, out->data + out->length, n_free);
+        const ssize_t got = read(file->descriptor, out->data + out->length, out->capacity - out->length - 1);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_errno(file->ctx, "read", file->path);
-        if (got == 0) break;
         out->length += (size_t)got;
-        if (out->length > limit) break;
+        if (got > 0) continue;
+        out->data[out->length] = '\0';
+        return out->length < file->size ? fail_shrunk(file) : RILL_OK;
     }
-    out->data[out->length] = '\0';
-    return out->length < file->size ? fail_shrunk(file) : RILL_OK;
+    return rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than %zu bytes, the limit for such a file", file->path,
+                     limit);
 }
 
 /* Remove a UTF-8 byte order mark. No format of other files begins with these bytes. */
@@ -189,16 +191,10 @@ static void drop_bom(rill_text *text)
 
 rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
 {
-    rill_file file;
+    rill_file file __attribute__((cleanup(rill_file_close)));
     rill_text_reset(out);
     RILL__TRY(rill_file_open(&file, out->ctx, path, RILL_FILE_REGULAR));
-    rill_status status = RILL_OK;
-    if (file.size <= limit) status = RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file.size + 2, path);
-    if (status == RILL_OK && file.size <= limit) status = read_to_end(&file, out, limit);
-    if (status == RILL_OK && (file.size > limit || out->length > limit))
-        status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than %zu bytes, the limit for such a file", path,
-                           limit);
-    rill_file_close(&file);
+    const rill_status status = read_to_end(&file, out, limit);
     if (status < 0) rill_text_reset(out);
     if (status == RILL_OK) drop_bom(out);
     return status;

@@ -63,9 +63,17 @@ struct rill_context {
 /* The default allocator (page_allocator.c), with the contract of rill_realloc_fn; thread-safe. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
-/* Create a worker's context below `parent`, with no domains, heuristics, scorers or schedulers registered yet.
- *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
-rill_status rill__context_create_child(rill_context **out, rill_context *parent);
+/* Return the number of tables of one kind: rill_registry_mark has one per kind, in the order of rill__table_kind. */
+static inline size_t rill__marked_size(const rill_registry_mark *mark, int kind)
+{
+    return ((const size_t *)mark)[kind];
+}
+
+/* Return the row of rill_setting_table() with this name; NULL: there is none. */
+static inline const rill_option *rill__setting(const char *name)
+{
+    return rill_option_find(rill_setting_table(), name);
+}
 
 /* Write an option's name as the context's messages spell it, such as "--beam-size" or "beam_size". Returns `out`. */
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);

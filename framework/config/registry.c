@@ -121,7 +121,7 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 {
     const rill_option *table;
     rill_option_near near = {0};
-    *out = also_others ? rill_option_row(ctx, name) : rill_option_find(rill_setting_table(), name);
+    *out = also_others ? rill_option_row(ctx, name) : rill__setting(name);
     if (*out != NULL) return RILL_OK;
     const char *why = rill_refused_option("setting", name);
     if (why == NULL && also_others) why = rill_refused_option("opening", name);
@@ -222,32 +222,10 @@ rill_registry_mark rill_registry_size(const rill_context *ctx)
     return (rill_registry_mark){t[RILL__DOMAIN].n, t[RILL__HEURISTIC].n, t[RILL__SCORER].n, t[RILL__SCHEDULER].n};
 }
 
-/* rill_registry_mark has one number per kind, in the order of rill__table_kind. */
-static size_t marked_size(const rill_registry_mark *mark, int kind)
-{
-    return ((const size_t *)mark)[kind];
-}
-
 void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
 {
     for (int i = 0; i < RILL__TABLE_KINDS; i++)
-        if (ctx->tables[i].n > marked_size(&mark, i)) ctx->tables[i].n = marked_size(&mark, i);
-}
-
-rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
-{
-    const rill_registry_mark mark = shared != NULL ? *shared : rill_registry_size(parent);
-    RILL__TRY(rill__context_create_child(out, parent));
-    for (int i = 0; i < RILL__TABLE_KINDS; i++) {
-        rill__table_list *list = &(*out)->tables[i];
-        const size_t n = marked_size(&mark, i);
-        if (RILL__GROW(*out, list->entry, list->capacity, n, "the registry") < 0)
-            return RILL_OPENED(rill_fail(parent, RILL_ERR_MEMORY, "out of memory: cannot make the tables of a worker"),
-                               out, rill_context_destroy);
-        if (n > 0) memcpy(list->entry, parent->tables[i].entry, n * sizeof *list->entry);
-        list->n = n;
-    }
-    return RILL_OK;
+        if (ctx->tables[i].n > rill__marked_size(&mark, i)) ctx->tables[i].n = rill__marked_size(&mark, i);
 }
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */

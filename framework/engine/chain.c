@@ -114,10 +114,9 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
     c->default_instances = rill_calloc(ctx, n, sizeof *c->default_instances);
     if (c->link == NULL || c->default_instances == NULL)
         return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_link(c, &setup->heuristics[i], 0);
-    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_link(c, &setup->scorers[i], 1);
-    return status;
+    for (int32_t i = 0; i < setup->n_heuristics; i++) RILL__TRY(add_link(c, &setup->heuristics[i], 0));
+    for (int32_t i = 0; i < setup->n_scorers; i++) RILL__TRY(add_link(c, &setup->scorers[i], 1));
+    return RILL_OK;
 }
 
 void chain_destroy(chain *c)

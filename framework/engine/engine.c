@@ -79,7 +79,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->info = model->info;
     e->queue = &e->own_queue;
     e->taker.records.ctx = ctx;
-    e->running.ctx = e->scorer_states.ctx = e->statistics.ctx = ctx;
+    e->items.ctx = e->running.ctx = e->scorer_states.ctx = e->statistics.ctx = ctx;
     e->cube_key = setup->cube_key;
     e->cube_key_user = setup->cube_key_user;
     e->tracer = (tracer){.fn = setup->trace,
@@ -95,7 +95,6 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
                                        .fields = setup->fields,
                                        .n_fields = setup->n_fields,
                                        .backtrace.ctx = ctx};
-    items_init(&e->items, ctx);
     hyp_pool_init(&e->hyps, ctx, model->info.state_need);
     for (int32_t group = 0; group < 2; group++) {
         timestep_init(&e->timesteps[group], ctx, &e->info, group);
@@ -168,8 +167,8 @@ rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status f
 
 rill_status rill_engine_submit(rill_engine *e, const char *text, size_t length)
 {
-    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
-    return engine_submit(e, &(rill_request){.text = text, .length = length}, RILL_OK, NULL);
+    const rill_request req = {.struct_size = sizeof req, .text = text, .length = length};
+    return rill_engine_submit_request(e, &req, NULL);
 }
 
 rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, int64_t *id)

@@ -74,7 +74,7 @@ void statistics_count_output(statistics *s, const item_output *output, int chang
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
 /* Records what a timestep does with each input, for the user's trace function. Without a trace function, only tracer_item() may be called.
- * tracer_candidate() and tracer_output() require with_hypotheses. */
+ * tracer_candidate() and tracer_hypothesis() require with_hypotheses. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
@@ -94,8 +94,10 @@ rill_status tracer_reserve(timestep *step);
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
 /* Record what became of candidate j of selected input i. rank: in the new beam, or -1. fate: a rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* Record an ended hypothesis that engine_merge() made an output at once. parent: its parent's rank in the beam; score: its path score. */
-void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
+/* Record what became of a child of selected input i that need not be a candidate. parent: its parent's rank in the beam; score: its path
+ * score. */
+void tracer_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t rank, int32_t action, int32_t fate,
+                       double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
 

@@ -79,7 +79,6 @@ typedef struct item {
     int64_t size;
     request *request;           /* the input's own settings; NULL: the engine's apply */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
-    int32_t next_slot;          /* slot of the next input in the list of ready inputs */
     /* For certificates (certify.c). abandoned_bound: highest final score that an abandoned hypothesis could have reached.
      * abandoned_path_score: highest path score abandoned in this phase. */
     double abandoned_bound, abandoned_path_score;
@@ -95,7 +94,7 @@ typedef struct item {
 typedef struct items {
     rill_context *ctx;
     rill_columns memory;
-    /* [memory.capacity] arrays indexed by slot, except free_slots */
+    /* [memory.capacity] arrays indexed by slot, except free_slots and ready */
     item *item;
     uint8_t *done; /* 1: the input's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the input belongs to a timestep in progress (beam_search.c) */
@@ -104,8 +103,8 @@ typedef struct items {
     uint8_t *passed_over;
     int32_t *running_index; /* the input's index among the running inputs (running_items) */
     int32_t *free_slots;    /* stack of free slots: free_slots[0, n_free_slots) */
-    int32_t n_free_slots, n_cancelled;
-    int32_t n_ready, first_ready, last_ready; /* list of ready inputs, linked by `next_slot`, in order of admission */
+    int32_t *ready;         /* [n_ready] slots of the ready inputs, in order of admission */
+    int32_t n_free_slots, n_cancelled, n_ready;
 } items;
 
 /* For certificates (certify.c): record that the search abandons a child or live candidate with this path score. */
@@ -123,7 +122,6 @@ static inline void item_abandon_output(item *it, double final_score)
 /* Compare outputs for qsort(): higher final score first; equal scores keep the order of discovery. */
 int item_output_compare(const void *left, const void *right);
 
-void items_init(items *all, rill_context *ctx);
 /* Free all memory. No input may have hypotheses in the hypothesis pool. */
 void items_finish(items *all);
 /* Make more slots if fewer than `need` are free. */

@@ -267,7 +267,8 @@ static void pop_output(merge *m)
                                   child->action, child->logp, child->score, 0);
     else
         entry->hyp = -1;
-    if (e->tracer.with_hypotheses) tracer_output(m->t, m->item_index, head->rank, child->action, head->path_score);
+    if (e->tracer.with_hypotheses)
+        tracer_hypothesis(m->t, m->item_index, head->rank, -1, child->action, RILL_FATE_OUTPUT, head->path_score);
     stop_add_output(e, m->it, output);
 }
 

@@ -171,9 +171,7 @@ rill_status rill_model_action_name(const rill_model *model, int32_t action, rill
     if (status >= 0) return RILL_OK;
     out->length = old_length;
     if (out->data != NULL) out->data[old_length] = '\0';
-    if (rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "domain %s: action_name() of action %d failed with %s", domain->name, action,
-                     rill_status_name(status));
+    return rill__domain_status(ctx, domain, status, "action_name");
 }
 
 int32_t rill__model_unknown(const rill_model *model)
@@ -188,7 +186,7 @@ rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, ri
     const rill_domain *domain = model->domain;
     char like[RILL_OPTION_MAX];
     rill__settings_use_domain(settings, domain);
-    rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
+    rill_settings_get(settings, rill__setting("like"), like);
     if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
     RILL__SCOPED_TEXT(text, ctx);
     rill_error_clear(ctx);

@@ -131,9 +131,7 @@ static rill_status set_budget(rill_engine *e, rill_sched_view *view)
     int32_t budget = view->budget;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.budget(e->schedule.budget_user, view, &budget);
-    if (status < 0 && rill_error_status(e->ctx) != status)
-        return rill_fail(e->ctx, status, "the budget function failed with %s", rill_status_name(status));
-    RILL__TRY(status);
+    RILL__TRY(rill__method_status(e->ctx, status, "the function", "budget", "call"));
     if (budget < 0)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN,
                          "the budget function returned %d at timestep %lld: expected at least 1, or 0 for no limit",

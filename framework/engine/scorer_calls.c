@@ -22,7 +22,7 @@ rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
     scorer_states *s = &e->scorer_states;
     const chain *c = &e->chain;
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
-    RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "what scorers see"));
+    RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "rows of scorers"));
     for (int32_t i = 0; i < rows->n; i++) {
         const queued_input *in = e->items.item[rows->slot[i]].input;
         s->text[i] = in->text;

@@ -206,7 +206,6 @@ RILL_API rill_status rill_session_read(const rill_session *stream, rill_table ta
 /* Set an input's vocabulary subset: n symbols in ascending order. */
 RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vocab_subset list, int32_t slot,
                                                    int32_t n, const int32_t *symbols);
-RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);
 
 /* --- running graphs ----------------------------------------------------------------------------------------------- */
 
