@@ -30,10 +30,8 @@ static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size
 static void *call_allocator(rill_context *ctx, void *block, size_t old_size, size_t new_size)
 {
     if (ctx->allocate == rill__default_allocate) return rill__default_allocate(NULL, block, old_size, new_size);
-    pthread_mutex_lock(&ctx->root_ctx->lock);
-    void *fresh = ctx->allocate(ctx->allocate_user, block, old_size, new_size);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
-    return fresh;
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
+    return ctx->allocate(ctx->allocate_user, block, old_size, new_size);
 }
 
 /* Make a recursive lock, since a log function may allocate and an allocator may log. Returns 1, or 0 on failure. */
@@ -71,10 +69,10 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
     return RILL_OK;
 }
 
-rill_status rill__context_create_child(rill_context **out, rill_context *parent)
+rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
 {
-    *out = NULL;
-    rill_context *ctx = call_allocator(parent, NULL, 0, sizeof *ctx);
+    const rill_registry_mark mark = shared != NULL ? *shared : rill_registry_size(parent);
+    rill_context *ctx = *out = call_allocator(parent, NULL, 0, sizeof *ctx);
     if (ctx == NULL) return rill_fail_memory(parent, sizeof *ctx, "a worker's context");
     memset(ctx, 0, sizeof *ctx);
     ctx->parent = parent;
@@ -84,7 +82,14 @@ rill_status rill__context_create_child(rill_context **out, rill_context *parent)
     ctx->log = parent->log;
     ctx->log_user = parent->log_user;
     ctx->option_style = parent->option_style;
-    *out = ctx;
+    for (int i = 0; i < RILL__TABLE_KINDS; i++) {
+        rill__table_list *list = &ctx->tables[i];
+        list->n = rill__marked_size(&mark, i);
+        if (RILL__GROW(ctx, list->entry, list->capacity, list->n, "the registry") < 0)
+            return RILL_OPENED(rill_fail(parent, RILL_ERR_MEMORY, "out of memory: cannot make the tables of a worker"),
+                               out, rill_context_destroy);
+        if (list->n > 0) memcpy(list->entry, parent->tables[i].entry, list->n * sizeof *list->entry);
+    }
     return RILL_OK;
 }
 
@@ -297,7 +302,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return RILL__PRINT_ARGUMENTS(rill_print_list, out, size, format);
 }
 
-/* Returns 1 if a message was cut inside the UTF-8 character before `rest`. Other invalid bytes are file names in another encoding. */
+/* Returns 1 if a message was cut inside the UTF-8 character before `rest`; 0 if the invalid bytes are of a file name in another
+ * encoding. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];
@@ -396,9 +402,8 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     if (ctx->log == NULL) return;
     char line[RILL__MESSAGE_BYTES];
     RILL__PRINT_ARGUMENTS(rill_print_message_list, line, sizeof line, format);
-    pthread_mutex_lock(&ctx->root_ctx->lock);
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
     ctx->log(ctx->log_user, level, line);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
 }
 
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)

@@ -48,10 +48,9 @@ static int is_opened_file(const rill_context *first, const struct stat *info)
 static void remember_file(rill_context *ctx, const struct stat *info)
 {
     rill_context *first = ctx->root_ctx;
-    pthread_mutex_lock(&first->lock);
+    RILL__LOCK_SCOPE(&first->lock);
     if (!is_opened_file(first, info))
         first->opened_files[first->n_opened++ % RILL__MAX_OPENED] = (rill__file_id){info->st_dev, info->st_ino};
-    pthread_mutex_unlock(&first->lock);
 }
 
 /* Take ownership of the descriptor, which is closed on failure. */
@@ -97,7 +96,7 @@ void rill_file_close(rill_file *file)
 
 enum { MAX_PART_BYTES = 255 };
 
-/* Open one path component inside `folder`. more: 1: a folder. Returns a descriptor, or -1 with the error recorded. */
+/* Open one path component inside `folder`. more: 1: the component must be a folder. Returns a descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
@@ -166,18 +165,20 @@ rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void
 /* Read until the end of the file, not just file->size bytes, since files of /proc and /sys report size 0. */
 static rill_status read_to_end(const rill_file *file, rill_text *out, size_t limit)
 {
-    for (;;) {
+    if (file->size <= limit)
+        RILL__TRY(RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file->size + 2, file->path));
+    while (file->size <= limit && out->length <= limit) {
         RILL__TRY(RILL__GROW(out->ctx, out->data, out->capacity, out->length + 2, file->path));
-        const size_t n_free = out->capacity - out->length - 1;
-        const ssize_t got = read(file->descriptor, out->data + out->length, n_free);
+        const ssize_t got = read(file->descriptor, out->data + out->length, out->capacity - out->length - 1);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_errno(file->ctx, "read", file->path);
-        if (got == 0) break;
         out->length += (size_t)got;
-        if (out->length > limit) break;
+        if (got > 0) continue;
+        out->data[out->length] = '\0';
+        return out->length < file->size ? fail_shrunk(file) : RILL_OK;
     }
-    out->data[out->length] = '\0';
-    return out->length < file->size ? fail_shrunk(file) : RILL_OK;
+    return rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than %zu bytes, the limit for such a file", file->path,
+                     limit);
 }
 
 /* Remove a UTF-8 byte order mark. No format of other files begins with these bytes. */
@@ -190,16 +191,10 @@ static void drop_bom(rill_text *text)
 
 rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
 {
-    rill_file file;
+    rill_file file __attribute__((cleanup(rill_file_close)));
     rill_text_reset(out);
     RILL__TRY(rill_file_open(&file, out->ctx, path, RILL_FILE_REGULAR));
-    rill_status status = RILL_OK;
-    if (file.size <= limit) status = RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file.size + 2, path);
-    if (status == RILL_OK && file.size <= limit) status = read_to_end(&file, out, limit);
-    if (status == RILL_OK && (file.size > limit || out->length > limit))
-        status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than %zu bytes, the limit for such a file", path,
-                           limit);
-    rill_file_close(&file);
+    const rill_status status = read_to_end(&file, out, limit);
     if (status < 0) rill_text_reset(out);
     if (status == RILL_OK) drop_bom(out);
     return status;
@@ -225,10 +220,8 @@ int rill_file_was_opened(const rill_context *ctx, const char *path)
 {
     struct stat info;
     if (stat(path, &info) != 0) return 0;
-    pthread_mutex_lock(&ctx->root_ctx->lock);
-    const int known = is_opened_file(ctx->root_ctx, &info);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
-    return known;
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
+    return is_opened_file(ctx->root_ctx, &info);
 }
 
 rill_status rill_path_join(rill_text *out, const char *directory, const char *name)

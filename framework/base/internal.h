@@ -63,9 +63,17 @@ struct rill_context {
 /* The default allocator (page_allocator.c), with the contract of rill_realloc_fn; thread-safe. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
-/* Create a worker's context below `parent`, with no domains, heuristics, scorers or schedulers registered yet.
- *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
-rill_status rill__context_create_child(rill_context **out, rill_context *parent);
+/* Return the number of tables of one kind: rill_registry_mark has one per kind, in the order of rill__table_kind. */
+static inline size_t rill__marked_size(const rill_registry_mark *mark, int kind)
+{
+    return ((const size_t *)mark)[kind];
+}
+
+/* Return the row of rill_setting_table() with this name; NULL: there is none. */
+static inline const rill_option *rill__setting(const char *name)
+{
+    return rill_option_find(rill_setting_table(), name);
+}
 
 /* Write an option's name as the context's messages spell it, such as "--beam-size" or "beam_size". Returns `out`. */
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);
@@ -91,7 +99,8 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
                                     const char *why, const rill_option_near *near, const char *hint);
 
-/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy; *value: points into it; NULL: no more.
+/* Read the next pair of "NAME=VALUE NAME=VALUE" and move *text past it. name: a copy of the pair, cut after the name; *value: points to the
+ * value in that copy; NULL: no more pairs.
  *   RILL_OK · RILL_ERR_PLUGIN (not NAME=VALUE, or too long) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
@@ -115,13 +124,13 @@ int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* A contradiction, as bit sets of rows of rill_setting_table(). named: settings in the error message; involved: also those that caused
- * it. */
+/* Settings that contradict each other: two bit sets of rows of rill_setting_table(). named: settings in the error message; involved:
+ * further settings that contribute. */
 typedef struct rill__contradiction {
     uint64_t named, involved;
 } rill__contradiction;
 /* rill_settings_resolve() for a run. budgeted: 1 if a user's function sets each timestep's budget. *found: the contradicting settings;
- * NULL: not wanted. */
+ * `found` may be NULL. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted,
                                    rill__contradiction *found);
 
@@ -130,7 +139,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
 /* With method "fixed", set an unset `finish` by the domain (RILL_FIXED_AS_FAIRSEQ), before resolving. Presets, sampling and beam groups
- * keep their own. domain NULL: no change. */
+ * keep their own value. domain NULL: no change. */
 void rill__settings_use_domain(rill_settings *settings, const rill_domain *domain);
 
 /* rill_model.c: call rill__settings_use_domain(). If settings->like names another decoder, also fill unset settings with the values that
@@ -153,7 +162,7 @@ const rill_method_info *rill__find_method(const char *name);
 /* Maximum number of children that merging considers, per parent and per input: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
-/* Returns the new capacity of an array for `need` elements: if it must grow, by at least half and to at least 8. */
+/* Returns the new capacity of an array for `need` elements. An array that must grow grows by at least half, and to at least 8. */
 static inline size_t rill__grown(size_t capacity, size_t need)
 {
     if (need <= capacity) return capacity;
@@ -166,6 +175,15 @@ static inline int32_t rill__find_sorted(const int32_t *numbers, int32_t n, int32
 {
     const int32_t low = rill_lower_bound(numbers, n, key);
     return low < n && numbers[low] == key ? low : -1;
+}
+
+/* Whether the hypothesis hyps[h], which begins with `start`, ends with action[0, n). start: RILL_NO_ACTION: there is no start action. */
+static inline int rill__hyp_ends_with(const rill_hyp_node *hyps, int32_t h, const int32_t *action, int32_t n,
+                                      int32_t start)
+{
+    for (; n > 0 && hyps[h].parent >= 0; n--, h = hyps[h].parent)
+        if (hyps[h].action != action[n - 1]) return 0;
+    return n == 0 || (n == 1 && action[0] == start);
 }
 
 /* Fail with RILL_ERR_NOT_FOUND if no registered plugin of this kind has the name. The message has the nearest registered name. */
@@ -208,7 +226,7 @@ static inline double rill__no_bonus(const void *self, double *end)
     return 0;
 }
 
-/* print(out, size, format, the arguments after `format` of the enclosing function); returns as it does. */
+/* Call print(out, size, format, va_list) with the variadic arguments of the enclosing function. The value is print()'s result. */
 #define RILL__PRINT_ARGUMENTS(print, out, size, format)           \
     ({                                                            \
         va_list arguments_;                                       \
@@ -225,6 +243,22 @@ static inline double rill__no_bonus(const void *self, double *end)
 /* Grow the columns of an array `columns` of rill_array. See rill_columns_grow(). */
 #define RILL__GROW_COLUMNS(ctx, memory, need, columns, what) \
     rill_columns_grow((ctx), (memory), (need), (columns), sizeof(columns) / sizeof *(columns), (what))
+
+/* Hold a mutex until the enclosing block ends. */
+static inline void rill__unlock(pthread_mutex_t *const *mutex)
+{
+    pthread_mutex_unlock(*mutex);
+}
+static inline pthread_mutex_t *rill__lock(pthread_mutex_t *mutex)
+{
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+#define RILL__LOCK_SCOPE(mutex) \
+    pthread_mutex_t *const held_mutex __attribute__((cleanup(rill__unlock))) = rill__lock(mutex)
+
+/* Define an empty text that is freed when the enclosing block ends. */
+#define RILL__SCOPED_TEXT(name, context) rill_text name __attribute__((cleanup(rill_text_clear))) = {.ctx = (context)}
 
 #define RILL__TRY(call)                        \
     do {                                       \

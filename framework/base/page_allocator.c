@@ -1,7 +1,7 @@
 /* The default allocator: large blocks are mappings (mmap), small ones come from the C library.
  *
- * Large blocks use huge pages (madvise), because state tables are read at random. A growing block keeps its pages (mremap). Not under
- * sanitizers. */
+ * Large blocks use huge pages (madvise), because state tables are read at random. A growing block keeps its pages (mremap). Under
+ * sanitizers all blocks come from the C library. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,8 @@ static void *advise_huge_pages(void *block, size_t size)
     return block;
 }
 
-/* Resize a block from `pages` to `wanted` bytes, both whole pages; it may move. NULL: refused, block unchanged. */
+/* Resize a block from `pages` to `wanted` bytes, both whole pages; the block may move. NULL: the system refused, and the block is
+ * unchanged. */
 static void *remap_pages(void *block, size_t pages, size_t wanted)
 {
 #if defined(MREMAP_FIXED)
@@ -79,7 +80,7 @@ static void free_block(void *block, size_t size)
         free(block);
 }
 
-/* Copies unless both sizes are large enough for remap_pages(). realloc() does not keep the alignment. */
+/* A block that changes its size is copied, unless both sizes are large enough for remap_pages(). realloc() does not keep the alignment. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     (void)user;

@@ -57,7 +57,7 @@ static char fold_char(char c)
     return c == '_' ? '-' : c;
 }
 
-/* Returns the Levenshtein distance of two names, ignoring case and "-" against "_". Names over MAX_NAME match nothing. */
+/* Returns the Levenshtein distance of two names, ignoring case and "-" against "_". Names longer than MAX_NAME resemble none. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
@@ -84,7 +84,7 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* Returns the edit distance from which a name is not suggested. A single letter resembles no other. */
+/* Returns the edit distance from which on a name is not suggested: 1 for a single letter, so that it resembles no other. */
 static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);

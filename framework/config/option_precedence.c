@@ -1,6 +1,7 @@
 /* Option sources, and the search configuration that they make (rules: rill/search_config.h).
  *
- * A setting has the value of the highest source that sets it. Of contradicting values (settings.c) the lowest source's is ignored. */
+ * A setting has the value of the highest source that sets it. Of contradicting values (settings.c), the one from the lowest source is
+ * ignored. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +29,8 @@ typedef struct option_value {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    /* [n_values] values set by name: settings, output and domain options, and chain options (heuristics, scorers, scheduler) of one
-     * value */
+    /* [n_values] values set by name: of settings, of output and domain options, and of chain options (heuristics, scorers, scheduler) that
+     * take one value */
     option_value *value;
     size_t n_values, values_capacity;
     chain chain[RILL_CHAINS];
@@ -50,7 +51,8 @@ typedef struct search_config {
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* highest precedence first: a request's own source, the required source, defaults. The first n_firm may lose no option; NULL: empty */
+    /* [n] the sources, highest precedence first: a request's own, the required one, defaults. NULL: an empty source. No option of the first
+     * n_firm sources may be dropped */
     const rill_option_source *source[MAX_DEFAULTS + 2];
     int n, n_firm;
     /* NULL, or an owned list: one source's scorers, then n_added from rill_search_config_add_scorer() */
@@ -138,7 +140,7 @@ static rill_status store_value(rill_option_source *source, const rill_option *ro
     return RILL_OK;
 }
 
-/* Append an entry to the source's heuristics or scorers, or replace its scheduler. Its arguments are `prefix` + `arguments`. */
+/* Append an entry to the source's heuristics or scorers, or replace its scheduler. The entry's arguments are `prefix` + `arguments`. */
 static rill_status add_entry(rill_option_source *source, rill_chain which, const char *name, size_t length,
                              const char *prefix, const char *arguments)
 {
@@ -210,8 +212,7 @@ static rill_status check_value(rill_context *ctx, const rill_option *row, const 
     rill_settings trial;
     const rill_domain *d;
     rill_settings_default(&trial);
-    if (rill_option_find(rill_setting_table(), row->name) == row)
-        return rill_settings_set(ctx, &trial, row->name, value);
+    if (rill__setting(row->name) == row) return rill_settings_set(ctx, &trial, row->name, value);
     for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) {
         const rill_option *other = rill_option_find(d->options, row->name);
         if (other != NULL && rill_option_read(ctx, other, value, NULL) == RILL_OK) return RILL_OK;
@@ -331,8 +332,7 @@ int rill_option_source_sets_search(const rill_option_source *source)
 {
     int sets_search = source->budget != NULL || source->cube_key != NULL ||
                       source->chain[RILL_CHAIN_HEURISTICS].is_set || source->chain[RILL_CHAIN_SCORERS].is_set;
-    for (size_t i = 0; i < source->n_values; i++)
-        sets_search |= rill_option_find(rill_setting_table(), source->value[i].row->name) != NULL;
+    for (size_t i = 0; i < source->n_values; i++) sets_search |= rill__setting(source->value[i].row->name) != NULL;
     return sets_search;
 }
 
@@ -396,11 +396,6 @@ static void note_chain(search_config *c, const rill_option_source *source, const
 
 /* --- precedence of sources ---------------------------------------------------------------------------------------- */
 
-static const rill_option *setting_row(const char *name)
-{
-    return rill_option_find(rill_setting_table(), name);
-}
-
 /* Returns the setting's value in the first of n sources that sets it; NULL: none does. */
 static const char *first_value(const search_config *c, int n, const rill_option *row)
 {
@@ -409,10 +404,10 @@ static const char *first_value(const search_config *c, int n, const rill_option 
     return value;
 }
 
-/* Whether a higher source overrides the default source `index` with a preset (`like`), which leaves schedule settings alone. */
+/* Whether a higher source sets a preset (`like`), which overrides the search settings of the default source `index`. */
 static int is_overridden_by_preset(const search_config *c, int index)
 {
-    return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
+    return index >= c->n_firm && first_value(c, index, rill__setting("like")) != NULL;
 }
 
 /* Return the index of the first source that sets this list (heuristics, scorers or scheduler); c->n: no source does. */
@@ -426,9 +421,8 @@ static int first_with_chain(const search_config *c, rill_chain which)
 /* Choose the heuristics. Defaults are dropped if the method does not prune, or with sampling or beam groups. */
 static void select_heuristics(search_config *c, const rill_method_info *method)
 {
-    const char *const sample = first_value(c, c->n, setting_row("num-samples")), *const groups = first_value(
-                                                                                     c, c->n,
-                                                                                     setting_row("beam-groups"));
+    const char *const sample = first_value(c, c->n, rill__setting("num-samples"));
+    const char *const groups = first_value(c, c->n, rill__setting("beam-groups"));
     const int is_fixed = (sample != NULL && rill_read_number(sample, NULL) > 0) ||
                          (groups != NULL && rill_read_number(groups, NULL) > 1);
     const int index = first_with_chain(c, RILL_CHAIN_HEURISTICS);
@@ -439,7 +433,8 @@ static void select_heuristics(search_config *c, const rill_method_info *method)
         c->setup.heuristics = rill_option_source_chain(c->source[index], RILL_CHAIN_HEURISTICS, &c->setup.n_heuristics);
 }
 
-/* Choose scorers, scheduler and user functions from the first source that sets each. A source with a method hides lower schedulers. */
+/* Take scorers, scheduler and user functions from the first source that sets each. A source that sets a method hides the schedulers of
+ * lower sources. */
 static void select_others(search_config *c)
 {
     int has_method = 0, has_budget = 0;
@@ -452,8 +447,8 @@ static void select_others(search_config *c)
         const chain *scheduler = &source->chain[RILL_CHAIN_SCHEDULER];
         if (c->setup.scheduler == NULL && has_method) note_chain(c, source, "scheduler", scheduler);
         if (c->setup.scheduler == NULL && !has_method && scheduler->n > 0) c->setup.scheduler = scheduler->entry;
-        has_method |= find_value(source, setting_row("method")) != NULL;
-        if (!has_budget && get_value(source, setting_row("max-batch-hypotheses")) != NULL) {
+        has_method |= find_value(source, rill__setting("method")) != NULL;
+        if (!has_budget && get_value(source, rill__setting("max-batch-hypotheses")) != NULL) {
             c->setup.budget = source->budget;
             c->setup.budget_user = source->budget_user;
             has_budget = 1;
@@ -465,11 +460,11 @@ static void select_others(search_config *c)
     }
 }
 
-/* Whether a source sets `finish` for another method than the one in use: that `finish` is left out. */
+/* Whether the row is `finish`, set by a source that also sets another method than the one in use. Such a `finish` is left out. */
 static int is_for_other_method(const search_config *c, const rill_option_source *source, const rill_option *row)
 {
-    const char *own = find_value(source, setting_row("method"));
-    return row == setting_row("finish") && own != NULL && strcmp(own, c->setup.settings.method) != 0;
+    const char *own = find_value(source, rill__setting("method"));
+    return row == rill__setting("finish") && own != NULL && strcmp(own, c->setup.settings.method) != 0;
 }
 
 static void use_domains(const search_config *c, rill_settings *settings)
@@ -478,8 +473,8 @@ static void use_domains(const search_config *c, rill_settings *settings)
         if (c->source[i] != NULL) rill__settings_use_domain(settings, c->source[i]->domain);
 }
 
-/* If settings contradict each other, choose an option of the bit set `candidates` to leave out: the last one named, else the last cause.
- * Returns its bit; 0: none. */
+/* If settings contradict each other, choose an option of the bit set `candidates` to leave out: the last one that the error message names,
+ * else the last other one involved. Returns its bit; 0: none. */
 static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
@@ -500,7 +495,7 @@ static rill_status apply_source(search_config *c, int index)
     uint64_t wanted = 0, left_out = 0, victim = 0;
     for (int i = 0; table[i].name != NULL; i++) {
         const rill_option *row = &table[i];
-        if (find_value(source, row) == NULL || first_value(c, index, row) != NULL || row == setting_row("method"))
+        if (find_value(source, row) == NULL || first_value(c, index, row) != NULL || row == rill__setting("method"))
             continue;
         if (row->kind == RILL_OPTION_SEARCH && is_overridden_by_preset(c, index)) continue;
         if (!is_firm && is_for_other_method(c, source, row))
@@ -524,7 +519,7 @@ static rill_status apply_source(search_config *c, int index)
 
 static rill_status combine(search_config *c)
 {
-    const char *method = first_value(c, c->n, setting_row("method"));
+    const char *method = first_value(c, c->n, rill__setting("method"));
     if (method == NULL) method = c->setup.settings.method;
     RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, "method", method));
     select_heuristics(c, rill__find_method(method));
@@ -545,7 +540,7 @@ void rill_search_config_free(rill_search_config *config)
     rill_free(c->ctx, c, sizeof *c);
 }
 
-/* Combine `first` and n other sources, highest precedence first. The first n_firm of all may lose no option. */
+/* Combine `first` and n other sources, highest precedence first. No option of the first n_firm sources may be dropped. */
 static rill_status make(rill_search_config **out, rill_context *ctx, const rill_option_source *first,
                         const rill_option_source *const *others, int n, int n_firm)
 {
@@ -604,7 +599,7 @@ static rill_status check_heuristics(const rill_engine_setup *run, const search_c
     if (own->settings.sample > 0 || own->settings.groups > 1) return RILL_OK;
     return rill_fail(c->ctx, RILL_ERR_OPTION,
                      "%s removes the heuristics of this run (%s), which all inputs share: set it for the whole run",
-                     get_value(c->source[0], setting_row("like")) != NULL ? "like" : "heuristics",
+                     get_value(c->source[0], rill__setting("like")) != NULL ? "like" : "heuristics",
                      run->n_heuristics > 0 ? run->heuristics[0].name : "none");
 }
 
@@ -659,7 +654,7 @@ int rill_search_config_same_search(const rill_search_config *a, const rill_searc
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
         if (row->kind != RILL_OPTION_SCHEDULE &&
             /* n-best may differ: it only changes how many outputs of the search are returned */
-            row != setting_row("n-best") &&
+            row != rill__setting("n-best") &&
             strcmp(rill_settings_get(a->resolved, row, x), rill_settings_get(b->resolved, row, y)) != 0)
             return 0;
     return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&

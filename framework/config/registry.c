@@ -10,7 +10,7 @@
 #include "rill/file.h"
 #include "rill/search_config.h"
 
-/* --- lists of tables ---------------------------------------------------------------------------------------------- */
+/* --- lists of plugin tables --------------------------------------------------------------------------------------- */
 
 /* The first members of every plugin table (rill_domain, rill_heuristic ...). */
 typedef struct table_head {
@@ -25,9 +25,9 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-/* --- checks of tables --------------------------------------------------------------------------------------------- */
+/* --- checks of plugin tables -------------------------------------------------------------------------------------- */
 
-/* A mandatory member of a table. */
+/* A mandatory member of a plugin table. */
 typedef struct table_member {
     const char *name;
     size_t offset;
@@ -75,7 +75,7 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
 
 static rill_status check_table(rill_context *ctx, rill__table_kind kind, const void *table)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_"; /* ':' and ',' separate names */
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_"; /* ':' and ',' separate names in options */
     const char *const word = kinds[kind].word;
     char what[128];
     if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", word);
@@ -101,7 +101,7 @@ static rill_status check_table(rill_context *ctx, rill__table_kind kind, const v
 
 enum { OWN_TABLES = 3 };
 
-/* Get table of options number i, which may be NULL: the library's own tables, then one per domain. Returns 0 past the end. */
+/* Get option table i: the library's own tables come first, then one per domain, which may be NULL. Returns 0 past the last table. */
 static int get_options(const rill_context *ctx, size_t i, const rill_option **out)
 {
     const rill_option *const own[OWN_TABLES] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
@@ -121,7 +121,7 @@ rill_status rill__find_option(rill_context *ctx, const char *name, int also_othe
 {
     const rill_option *table;
     rill_option_near near = {0};
-    *out = also_others ? rill_option_row(ctx, name) : rill_option_find(rill_setting_table(), name);
+    *out = also_others ? rill_option_row(ctx, name) : rill__setting(name);
     if (*out != NULL) return RILL_OK;
     const char *why = rill_refused_option("setting", name);
     if (why == NULL && also_others) why = rill_refused_option("opening", name);
@@ -222,38 +222,10 @@ rill_registry_mark rill_registry_size(const rill_context *ctx)
     return (rill_registry_mark){t[RILL__DOMAIN].n, t[RILL__HEURISTIC].n, t[RILL__SCORER].n, t[RILL__SCHEDULER].n};
 }
 
-static size_t marked_size(const rill_registry_mark *mark, int kind)
-{
-    const size_t sizes[RILL__TABLE_KINDS] = {[RILL__DOMAIN] = mark->domains,
-                                             [RILL__HEURISTIC] = mark->heuristics,
-                                             [RILL__SCORER] = mark->scorers,
-                                             [RILL__SCHEDULER] = mark->schedulers};
-    return sizes[kind];
-}
-
 void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
 {
     for (int i = 0; i < RILL__TABLE_KINDS; i++)
-        if (ctx->tables[i].n > marked_size(&mark, i)) ctx->tables[i].n = marked_size(&mark, i);
-}
-
-rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
-{
-    const rill_registry_mark mark = shared != NULL ? *shared : rill_registry_size(parent);
-    RILL__TRY(rill__context_create_child(out, parent));
-    for (int i = 0; i < RILL__TABLE_KINDS; i++) {
-        rill__table_list *list = &(*out)->tables[i];
-        const size_t n = marked_size(&mark, i);
-        const rill_status status = RILL__GROW(*out, list->entry, list->capacity, n, "the registry");
-        if (status < 0) {
-            rill_context_destroy(*out);
-            *out = NULL;
-            return rill_fail(parent, status, "out of memory: cannot make the tables of a worker");
-        }
-        if (n > 0) memcpy(list->entry, parent->tables[i].entry, n * sizeof *list->entry);
-        list->n = n;
-    }
-    return RILL_OK;
+        if (ctx->tables[i].n > rill__marked_size(&mark, i)) ctx->tables[i].n = rill__marked_size(&mark, i);
 }
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
@@ -292,7 +264,7 @@ static int is_plugin_file(const char *path)
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/* Append the path of the folder of installed plugins: the folder `rill` next to the binary that contains this code. */
+/* Append the path of the folder of installed plugins: the folder `rill` beside the binary that contains this code. */
 static rill_status append_folder(rill_text *out)
 {
     static const char anchor = 0;
@@ -317,7 +289,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         status = rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix);
         if (status >= 0 && is_plugin_file(out->data + begin)) return RILL_OK;
     }
-    /* opening a folder gives the right error */
+    /* a folder of this name counts as found: opening it gives the right error */
     if (!is_path && status >= 0 && stat(name, &info) != 0)
         status = rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                            "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
@@ -330,7 +302,7 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
 static rill_status load_library(rill_context *ctx, const char *path, const char *local)
 {
     RILL__TRY(RILL__GROW(ctx, ctx->libraries, ctx->libraries_capacity, ctx->n_libraries + 1, "the list of plugins"));
-    rill_file file; /* opened only to refuse what is no regular file: dlopen() would block on a pipe */
+    rill_file file; /* opened only to refuse a pipe, on which dlopen() would block, and other special files */
     rill_status found = rill_file_open(&file, ctx, local, RILL_FILE_REGULAR);
     if (found < 0) return rill_fail(ctx, found, "plugin %s: %s", path, rill_error(ctx));
     rill_file_close(&file);
@@ -353,13 +325,9 @@ static rill_status load_library(rill_context *ctx, const char *path, const char 
 rill_status rill_plugin_load(rill_context *ctx, const char *path)
 {
     static const char prefix[] = "./"; /* a path without a slash would make dlopen() search the system's folders */
-    rill_text local = {.ctx = ctx};
-    rill_status status = rill_text_append(&local, prefix, sizeof prefix - 1);
-    if (status == RILL_OK) status = rill_plugin_find(path, &local);
-    if (status == RILL_OK) {
-        const char *found = local.data + sizeof prefix - 1;
-        status = load_library(ctx, path, strchr(found, '/') != NULL ? found : local.data);
-    }
-    rill_text_clear(&local);
-    return status;
+    RILL__SCOPED_TEXT(local, ctx);
+    RILL__TRY(rill_text_append(&local, prefix, sizeof prefix - 1));
+    RILL__TRY(rill_plugin_find(path, &local));
+    const char *found = local.data + sizeof prefix - 1;
+    return load_library(ctx, path, strchr(found, '/') != NULL ? found : local.data);
 }

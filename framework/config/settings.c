@@ -136,11 +136,6 @@ const char *rill_settings_get(const rill_settings *from, const rill_option *opti
     return out;
 }
 
-static const rill_option *find_row(const char *name)
-{
-    return rill_option_find(rill_setting_table(), name);
-}
-
 static uint64_t option_bit(const rill_option *option)
 {
     return UINT64_C(1) << (option - rill_setting_table());
@@ -181,7 +176,7 @@ static const struct preset {
          "stop=top"},
 };
 
-/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: a finished hypothesis's entry stays
+/* Fill unset settings for sampling and beam groups, before presets. Their beam has a fixed size: the entry of a finished hypothesis stays
  * empty. */
 static void fill_fixed_beam(rill_settings *s)
 {
@@ -275,7 +270,8 @@ static int has_bound(const rill_settings *s)
     return s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
 }
 
-/* Fill unset settings: for a fixed beam, from the preset, from the method, with defaults. Filling twice has no further effect. */
+/* Fill unset settings, in this order: for a fixed beam, from the preset, from the method, with defaults. Filling twice has no further
+ * effect. */
 static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_info *m, int budgeted)
 {
     fill_fixed_beam(s);
@@ -294,7 +290,7 @@ static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_i
     if (s->stop_after == 0 && s->patience > 0) {
         double outputs = floor(s->k * s->patience + 0.5);
         /* clamp to the range of stop-after, so that the resolved settings can be resolved again */
-        const double max_outputs = find_row("stop-after")->max;
+        const double max_outputs = rill__setting("stop-after")->max;
         s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < max_outputs ? outputs : max_outputs);
     }
     s->patience = 0;
@@ -310,8 +306,8 @@ static rill_status fill(rill_context *ctx, rill_settings *s, const rill_method_i
 }
 
 /* Returns the message of the first contradiction; NULL: none. set: the settings before filling.
- * In messages "@NAME" is an option's name, "#NAME" its value, "@*" the option that needs a fixed beam; after "|" other settings involved.
- */
+ * A message has placeholders: "@NAME" for an option's name, "#NAME" for its value, "@*" for the option that needs a fixed beam. After "|"
+ * it lists further settings involved. */
 static const char *find_contradiction(const rill_settings *s, const rill_settings *set, const rill_method_info *m,
                                       int has_heuristics)
 {
@@ -323,7 +319,7 @@ static const char *find_contradiction(const rill_settings *s, const rill_setting
         {!sampled && s->temperature != 0, "@temperature has no effect without sampling: set @num-samples too"},
         {!sampled && s->top_k != 0, "@top-k has no effect without sampling: set @num-samples too"},
         {!sampled && s->top_p != 0, "@top-p has no effect without sampling: set @num-samples too"},
-        {!sampled && is_set(s, find_row("seed")), "@seed has no effect without sampling: set @num-samples too"},
+        {!sampled && is_set(s, rill__setting("seed")), "@seed has no effect without sampling: set @num-samples too"},
         {sampled && grouped, "@beam-groups cannot be combined with @num-samples"},
         {sampled && s->k != s->sample,
          "@beam-size #beam-size differs from @num-samples #num-samples, the number of samples, each of which is one "
@@ -388,14 +384,15 @@ static rill_status fail_contradiction(rill_context *ctx, const rill_settings *s,
         length = 1 + strspn(message + 1, "abcdefghijklmnopqrstuvwxyz-*");
         snprintf(name, sizeof name, "%.*s", (int)length - 1, message + 1);
         if (name[0] == '*') snprintf(name, sizeof name, "%s", s->sample > 0 ? "num-samples" : "beam-groups");
-        found->named |= option_bit(find_row(name));
+        found->named |= option_bit(rill__setting(name));
         snprintf(text + used, sizeof text - used, "%s",
-                 *message == '@' ? rill__option_label(ctx, name, word) : rill_settings_get(s, find_row(name), word));
+                 *message == '@' ? rill__option_label(ctx, name, word)
+                                 : rill_settings_get(s, rill__setting(name), word));
     }
     for (size_t length; *message == '|' || *message == ' '; message += length + 1) {
         length = strcspn(message + 1, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, message + 1);
-        found->involved |= option_bit(find_row(name));
+        found->involved |= option_bit(rill__setting(name));
     }
     return rill_fail(ctx, RILL_ERR_OPTION, "%s", text);
 }
@@ -414,7 +411,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
     if (message == NULL) return RILL_OK;
     const rill_status status = fail_contradiction(ctx, settings, message, &own);
     const uint64_t preset = settings->given & ~set.given;
-    if (((own.named | own.involved) & preset) != 0) own.involved |= option_bit(find_row("like"));
+    if (((own.named | own.involved) & preset) != 0) own.involved |= option_bit(rill__setting("like"));
     if (found != NULL) *found = own;
     return status;
 }

@@ -73,7 +73,8 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Returns RILL_AGAIN if the input needs more memory than this engine's part of the limit. */
+/* Count an encoded input's memory, and call the scorers' begin(). Returns RILL_AGAIN if the input needs more than this engine's part of the
+ * memory limit. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued_input *in)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, in->size);
@@ -83,7 +84,7 @@ static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued
     return status;
 }
 
-/* The input becomes a ready item, gets its result at once, or returns to the queue. */
+/* Make an encoded input a ready item, or finish it at once, or return it to the queue. */
 static rill_status process_encoded(rill_engine *e, rill_input *input, queued_input *in)
 {
     rill_status status = RILL_OK;
@@ -105,7 +106,7 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     return input->status < 0 ? engine_fail_input(e, in, input->status, input->message) : engine_finish_empty(e, in);
 }
 
-/* A failure ends the run: the remaining inputs' slots are only freed. */
+/* Call process_encoded() for all inputs. A failure ends the run: of the remaining inputs only the slots are freed. */
 static rill_status process_all_encoded(rill_engine *e)
 {
     admission *a = &e->admission;
@@ -128,7 +129,8 @@ static rill_status process_all_encoded(rill_engine *e)
     return status;
 }
 
-/* Returns RILL_AGAIN if the input must be encoded; otherwise the input has its result. */
+/* Open an input's request. Returns RILL_AGAIN if the input must be encoded; RILL_OK if it already has its result: it failed, is late or is
+ * empty. */
 static rill_status prepare_input(rill_engine *e, queued_input *in)
 {
     if (in->failed < 0) return engine_fail_input(e, in, in->failed, in->text);
@@ -216,7 +218,8 @@ static void measure(const rill_engine *e, queued_input *in)
     if (in->size < 0) in->size = 0;
 }
 
-/* Called with the queue's lock held. The memory limit changes only while this engine has no input in flight. */
+/* Ask the queue how many inputs this engine may take, and take over or give up the whole memory limit. The queue's lock is held. The limit
+ * changes only while this engine has no input in flight. */
 static void update_offer(rill_engine *e)
 {
     e->taker.n_offered = input_queue_offer(e->queue, &e->taker);
@@ -233,12 +236,12 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     const int32_t max = wanted < e->taker.n_offered ? (int32_t)wanted : e->taker.n_offered;
     if (max <= 0) return RILL_OK;
     RILL__TRY(RILL__GROW_COLUMNS(e->ctx, &a->memory, (size_t)max, columns, "inputs"));
-    input_queue_lock(q);
+    pthread_mutex_lock(&q->lock);
     update_offer(e);
     double free_bytes = memory_limit_free_bytes(e);
     int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
     rill_status status = RILL_OK;
-    /* the window is closed and sorted before its first input is taken */
+    /* the sort window is closed and sorted before its first input is taken */
     if (left > 0 && q->sort != RILL_SORT_NONE && !q->is_sorted && !q->filling && q->n > 0) {
         for (queued_input *in = q->first; in != NULL; in = in->next) measure(e, in);
         status = input_queue_sort(q, e->ctx);
@@ -250,7 +253,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     }
     e->taker.n_offered -= a->n;
     input_queue_wake_reader(q);
-    input_queue_unlock(&q);
+    pthread_mutex_unlock(&q->lock);
     for (int32_t i = 0; i < a->n; i++) measure(e, a->queued[i]);
     return status;
 }
@@ -261,13 +264,13 @@ int64_t engine_n_waiting(rill_engine *e)
 {
     e->taker.n_offered = 0;
     if (e->queue->n + e->queue->n_exclusive > 0) {
-        LOCK_TO_END_OF_BLOCK(e->queue);
+        RILL__LOCK_SCOPE(&e->queue->lock);
         update_offer(e);
     }
     return (int64_t)e->taker.n_offered + e->items.n_ready;
 }
 
-/* During a flush (setting flush_every) no input is admitted until all items in flight have finished. */
+/* Begin or end a flush (setting flush_every), during which no input is admitted until all items in flight have finished. */
 static int flush_in_progress(rill_engine *e)
 {
     if (e->running.n == 0) {
@@ -279,8 +282,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
-/* *admit: inputs to admit now, within the memory limit; *ahead: inputs to encode for later. A scheduler that admits none while nothing is
- * in flight is overruled. */
+/* Ask the scheduler for *admit, the inputs to admit now, within the memory limit, and *ahead, the inputs to encode for later. A scheduler
+ * that admits none while nothing is in flight is overruled. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e, &e->running);
@@ -299,8 +302,8 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve states for all admitted inputs at once, so that the domain seldom copies its tables: two per input; the budget may double that.
- */
+/* Reserve states for all admitted inputs at once, so that the domain seldom copies its tables: two per input, and with a budget up to two
+ * more. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -337,7 +340,7 @@ rill_status engine_admit(rill_engine *e)
         }
     }
     if (admitted > 0) {
-        /* has an effect only if all admitted inputs were encoded earlier; encoding does the same */
+        /* needed only if all admitted inputs were encoded earlier: encode_inputs() does the same */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;

@@ -83,7 +83,8 @@ static rill_status begin_timestep(rill_engine *e, timestep *t)
 
 /* --- scoring ------------------------------------------------------------------------------------------------------ */
 
-/* Returns RILL_AGAIN if a device is still computing the result. */
+/* Have the domain score the rows from t->next_row on, as many as one part has. Returns RILL_AGAIN if a device is still computing the
+ * result. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
     t->part_size = topk_request_part(&t->rounds[t->round].topk, t->next_row, &t->request, &t->result);
@@ -219,7 +220,7 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
 
 /* --- one timestep ------------------------------------------------------------------------------------------------- */
 
-/* Returns RILL_AGAIN if a search variant added a second scoring pass, whose rows must be scored. */
+/* Ask the search variants for a second scoring pass. Returns RILL_AGAIN if one was added, whose rows must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     FOR_VARIANTS (v, t->variants, add_round) {

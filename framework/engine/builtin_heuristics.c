@@ -3,7 +3,7 @@
  * s: a candidate's path score; s_1: the best of the input's candidates and outputs (Yang et al. 2020, appendix A.3).
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
- *   relative:R            drop exp(s) < R exp(s_1)              the same; called beam width in Iglesias et al. 2018
+ *   relative:R            drop exp(s) < R exp(s_1)              the same papers; "beam width" in Iglesias et al. 2018
  *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan */
 #include <math.h>
 #include <string.h>

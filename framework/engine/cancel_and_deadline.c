@@ -1,6 +1,6 @@
 /* Ends cancelled and late inputs: frees their resources, and delivers results in order.
  *
- * An input in a running timestep is removed at its end, or between two parts of the timestep. */
+ * An input of a timestep in progress is removed when the timestep ends, or between two of its parts. */
 #include <math.h>
 #include <stdio.h>
 
@@ -106,10 +106,11 @@ static void lower_deadline(double *next, const item *it)
 /* Remove the cancelled and late ready inputs. The deadlines of the others lower *next_deadline. */
 static rill_status drop_ready(rill_engine *e, double now, double *next_deadline)
 {
-    for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
+    for (int32_t i = 0; i < e->items.n_ready;) {
+        const int32_t slot = e->items.ready[i];
         const rill_status reason = input_reason_to_leave(e->items.item[slot].input, now);
-        next = e->items.item[slot].next_slot;
         if (reason == RILL_OK) lower_deadline(next_deadline, &e->items.item[slot]);
+        i += reason == RILL_OK;
         if (reason == RILL_ERR_CANCELLED) RILL__TRY(engine_fail_item(e, slot, IS_READY, reason, MESSAGE_CANCELLED));
         if (reason == RILL_ERR_DEADLINE) RILL__TRY(fail_timed_out(e, slot, IS_READY));
     }

@@ -1,6 +1,7 @@
-/* Instances of a run's heuristics and scorers; heuristics drop candidates.
+/* Makes the instances of a run's heuristics and scorers, and calls the heuristics, which drop candidates.
  *
- * A heuristic is called once for adjacent inputs that share an instance. The setting `check` compares with a new instance per input. */
+ * A heuristic is called once for adjacent inputs that share an instance. The setting `check` compares the result with that of a new
+ * instance per input. */
 #include <stddef.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 enum { STATE_ALIGNMENT = 16 };
 
-/* --- instances of heuristics -------------------------------------------------------------------------------------- */
+/* --- instances of heuristics and scorers -------------------------------------------------------------------------- */
 
 rill_status chain_create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
@@ -107,17 +108,15 @@ static rill_status add_link(chain *c, const rill_chain_entry *entry, int is_scor
 
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup)
 {
-    *c = (chain){
-        .ctx = ctx, .n_heuristics = setup->n_heuristics, .n_scorers = setup->n_scorers, .check = setup->settings.check};
+    *c = (chain){.ctx = ctx, .n_heuristics = setup->n_heuristics, .n_scorers = setup->n_scorers};
     size_t n = (size_t)setup->n_heuristics + (size_t)setup->n_scorers;
     c->link = rill_calloc(ctx, n, sizeof *c->link);
     c->default_instances = rill_calloc(ctx, n, sizeof *c->default_instances);
     if (c->link == NULL || c->default_instances == NULL)
         return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_link(c, &setup->heuristics[i], 0);
-    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_link(c, &setup->scorers[i], 1);
-    return status;
+    for (int32_t i = 0; i < setup->n_heuristics; i++) RILL__TRY(add_link(c, &setup->heuristics[i], 0));
+    for (int32_t i = 0; i < setup->n_scorers; i++) RILL__TRY(add_link(c, &setup->scorers[i], 1));
+    return RILL_OK;
 }
 
 void chain_destroy(chain *c)
@@ -136,7 +135,8 @@ void chain_destroy(chain *c)
 
 /* --- calling one heuristic ---------------------------------------------------------------------------------------- */
 
-/* Returns pointers into the columns. Offsets start at 0: they are written to `offset` unless i is 0. */
+/* Returns the candidates of inputs [i, end) as a heuristic takes them: pointers into the columns. Their offsets must start at 0, so they
+ * are written to `offset` unless i is 0. */
 static rill_candidates view_items(const timestep *t, int32_t i, int32_t end, int32_t *offset)
 {
     const candidates *c = &t->candidates;
@@ -182,15 +182,15 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* A heuristic has failed for selected input i, whose request sets arguments of it: the input fails alone. */
+/* Fail selected input i alone, because a heuristic with arguments of the input's own request has failed. */
 static rill_status fail_item(rill_engine *e, const timestep *t, int32_t i, rill_status status)
 {
     if (!engine_is_input_error(status)) return status;
     return engine_fail_selected(e, t->selected[i], status, rill_error(e->ctx));
 }
 
-/* Heuristic `link` failed for inputs [i, end), which share an instance. If a request set its arguments, call it for each input alone, and
- * fail the inputs whose own call fails. Otherwise fail the run. */
+/* Heuristic number `link` has failed for inputs [i, end), which share an instance. If a request set the instance's arguments, call it for
+ * each input alone, and fail the inputs whose own call fails. Otherwise fail the run. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, int32_t link, int32_t i, int32_t end,
                                      rill_status status)
 {
@@ -230,7 +230,8 @@ static rill_status call_for_all(rill_engine *e, const timestep *t, int32_t link)
 
 /* --- checking independence of other inputs ------------------------------------------------------------------------ */
 
-/* Call heuristic number `link` for each input alone. The run fails if the marks differ from those of the call for all inputs. */
+/* Call heuristic number `link` for each input alone. The run fails if its marks (keep, width, stop) differ from those of the call for all
+ * inputs. */
 static rill_status check_independence(rill_engine *e, const timestep *t, int32_t link)
 {
     chain *c = &e->chain;
@@ -333,7 +334,7 @@ rill_status engine_prune(rill_engine *e, timestep *t)
     candidates *cands = &t->candidates;
     for (int32_t i = 0; i < e->chain.n_heuristics; i++) {
         RILL__TRY(call_for_all(e, t, i));
-        if (e->chain.check) RILL__TRY(check_independence(e, t, i));
+        if (e->settings.check) RILL__TRY(check_independence(e, t, i));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
         e->statistics.total.pruned += drop_candidates(e, t, i);
     }

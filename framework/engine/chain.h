@@ -33,8 +33,6 @@ typedef struct chain {
     /* number of open requests that set arguments of heuristics or scorers: their inputs may use other instances than default_instances */
     int32_t n_custom;
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
-    /* 1: the setting `check` is on */
-    int check;
     /* for the setting `check`: which candidates a heuristic keeps when it is called for one input alone */
     uint8_t *checked_keep;
     size_t checked_capacity;

@@ -4,7 +4,8 @@
 
 /* --- taking and releasing hypotheses ------------------------------------------------------------------------------ */
 
-/* The caller owns a reference to the returned hypothesis. A candidate that was in the beam before passes on its entry's reference. */
+/* Returns candidate j's hypothesis, with a reference that the caller owns. A candidate that was in the beam before passes on its entry's
+ * reference. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
@@ -76,7 +77,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* for certificates: live candidates count as given up even if they became outputs, because they could have continued */
+    /* for certificates: live candidates are recorded as abandoned even if they became outputs, because they could have continued */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
@@ -115,7 +116,7 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     return 1;
 }
 
-/* Make the new beam from candidates [first, end), `live` of them live. The old beam is copied first, so that writes do not stall. Old
+/* Make the new beam from candidates [first, end), `live` of them live. The old beam is copied first, because the new one overwrites it. Old
  * hypotheses without children go to t->released. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {

@@ -79,7 +79,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->info = model->info;
     e->queue = &e->own_queue;
     e->taker.records.ctx = ctx;
-    e->running.ctx = e->scorer_states.ctx = e->statistics.ctx = ctx;
+    e->items.ctx = e->running.ctx = e->scorer_states.ctx = e->statistics.ctx = ctx;
     e->cube_key = setup->cube_key;
     e->cube_key_user = setup->cube_key_user;
     e->tracer = (tracer){.fn = setup->trace,
@@ -95,7 +95,6 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
                                        .fields = setup->fields,
                                        .n_fields = setup->n_fields,
                                        .backtrace.ctx = ctx};
-    items_init(&e->items, ctx);
     hyp_pool_init(&e->hyps, ctx, model->info.state_need);
     for (int32_t group = 0; group < 2; group++) {
         timestep_init(&e->timesteps[group], ctx, &e->info, group);
@@ -128,7 +127,7 @@ void rill_engine_destroy(rill_engine *e)
     rill_columns_free(e->ctx, &e->running.memory);
     for (int32_t group = 0; group < 2; group++) timestep_finish(&e->timesteps[group]);
     hyp_pool_finish(&e->hyps);
-    bad_words_finish(&e->bad_words, e->ctx);
+    rill_columns_free(e->ctx, &e->bad_words.memory);
     modifiers_finish(&e->check_modifiers);
     scorer_states_finish(&e->scorer_states);
     rill_free(e->ctx, e->redecode.found, e->redecode.found_capacity * sizeof *e->redecode.found);
@@ -155,6 +154,8 @@ rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status f
 {
     input_queue *q = e->queue;
     request *own_request;
+    int64_t own_id;
+    if (id == NULL) id = &own_id;
     RILL__TRY(request_create(q->ctx, e, req, &own_request));
     rill_status status = q == &e->own_queue && failed >= 0 ? request_open(e, own_request) : RILL_OK;
     if (status >= 0) status = rill__check_text(q->ctx, req->text, req->length);
@@ -166,27 +167,24 @@ rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status f
 
 rill_status rill_engine_submit(rill_engine *e, const char *text, size_t length)
 {
-    int64_t id;
-    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
-    return engine_submit(e, &(rill_request){.text = text, .length = length}, RILL_OK, &id);
+    const rill_request req = {.struct_size = sizeof req, .text = text, .length = length};
+    return rill_engine_submit_request(e, &req, NULL);
 }
 
-rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, int64_t *out)
+rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, int64_t *id)
 {
     rill_request own;
-    int64_t id;
     RILL__TRY(rill_copy_struct(e->ctx, "rill_request", &own, sizeof own, req, offsetof(rill_request, progress)));
     if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
-    return engine_submit(e, &own, RILL_OK, out != NULL ? out : &id);
+    return engine_submit(e, &own, RILL_OK, id);
 }
 
 rill_status rill_engine_submit_failed(rill_engine *e, rill_status status, const char *message)
 {
-    int64_t id;
     if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
     if (message == NULL) message = rill_status_name(status < 0 ? status : RILL_ERR_INPUT);
     return engine_submit(e, &(rill_request){.text = message, .length = strlen(message)},
-                         status < 0 ? status : RILL_ERR_INPUT, &id);
+                         status < 0 ? status : RILL_ERR_INPUT, NULL);
 }
 
 void rill_engine_stop(rill_engine *e)
@@ -197,11 +195,6 @@ void rill_engine_stop(rill_engine *e)
 void rill_engine_close_input(rill_engine *e)
 {
     input_queue_close(e->queue);
-}
-
-int64_t rill_engine_pending(const rill_engine *e)
-{
-    return input_queue_pending(e->queue);
 }
 
 int rill_engine_idle(const rill_engine *e)

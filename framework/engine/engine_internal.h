@@ -30,11 +30,11 @@ typedef struct schedule {
     int64_t last_flush;   /* timestep of the run at which the last flush (setting flush_every) ended */
     /* 1: a flush is in progress: no input is admitted until all items in flight have finished */
     int flushing;
-    int overdue_first; /* 1: inputs that were passed over or omitted too long go first (scheduler.h) */
-    /* the next check for starving inputs is due when rill_stats.expansions reaches this value */
+    int overdue_first; /* 1: overdue inputs go first (scheduler.h) */
+    /* the next check for overdue inputs is due when rill_stats.expansions reaches this value */
     int64_t next_check;
-    /* inputs that no timestep in progress expands; the next timestep is selected from them. `slot` is here an input's index in
-     * rill_engine.running */
+    /* idle inputs: no timestep in progress expands them, and the next timestep is selected from them. The column `slot` of this list has
+     * the inputs' indexes in rill_engine.running */
     running_items idle;
 } schedule;
 
@@ -43,8 +43,8 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
 void schedule_destroy(schedule *s);
 /* Returns the inputs in flight as a scheduler sees them, with the budget of the setting. */
 rill_sched_view schedule_view(const rill_engine *e, const running_items *list);
-/* Select idle inputs for a timestep: at least one, and more within the budget and max_rows. None if no input is idle, states are too few,
- * or the only input failed. */
+/* Select idle inputs for a timestep: at least one, and more within the budget and max_rows. Selects none if no input is idle, if states are
+ * too few, or if the only input failed. */
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows);
 
 /* Statistics of a run: counters, seconds per stage, and a lower bound on the number of timesteps (rill_stats.depth_bound). */
@@ -67,14 +67,14 @@ void statistics_end_stage(statistics *s, double *stage);
 /* Count the live hypotheses that timestep `step` expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add an engine's counters to *sum, except those common to all engines: inputs, failed, waiting_peak, nodes_bound. */
+/* Add an engine's counters to *sum. The caller then overwrites those common to all engines: inputs, failed, waiting_peak, nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output (a finished hypothesis): `change` is 1 when it joins its input, -1 when it is dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
-/* Records what a timestep does with each input, for the user's trace function. Without one call only tracer_item(). tracer_candidate() and
- * tracer_output() require with_hypotheses. */
+/* Records what a timestep does with each input, for the user's trace function. Without a trace function, only tracer_item() may be called.
+ * tracer_candidate() and tracer_hypothesis() require with_hypotheses. */
 typedef struct tracer {
     rill_trace_fn fn; /* the user's trace function; NULL: no tracing */
     void *user;
@@ -94,8 +94,10 @@ rill_status tracer_reserve(timestep *step);
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
 /* Record what became of candidate j of selected input i. rank: in the new beam, or -1. fate: a rill_trace_fate. */
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
-/* Record an ended hypothesis that engine_merge() made an output at once. parent: its parent's rank in the beam; score: its path score. */
-void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
+/* Record what became of a child of selected input i that need not be a candidate. parent: its parent's rank in the beam; score: its path
+ * score. */
+void tracer_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t rank, int32_t action, int32_t fate,
+                       double score);
 /* Call the trace function at the end of timestep `number` of the run. `seconds`: seconds of each stage of the timestep. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
 
@@ -158,7 +160,7 @@ void scorer_states_finish(scorer_states *s);
 /* Reserve memory for the scorer states of all nodes and rows, and look up the rows' input texts. */
 rill_status scorer_states_begin(rill_engine *e, const row_table *rows);
 
-/* The domain's capacities: memory for this many states and slots is reserved. Ids must be smaller. */
+/* Numbers of states and slots for which the domain has reserved memory: state ids and slots must be smaller. */
 typedef struct rill__reserved {
     int32_t nodes, slots;
 } rill__reserved;
@@ -169,7 +171,7 @@ struct rill_model {
     void *self;
     rill_domain_info info;
     int threads; /* rill_open_options.threads: threads that a call may use */
-    /* Used only if the domain has no runners. reserved: the capacities so far; busy: 1 while an engine uses the model. */
+    /* The members below are used only if the domain has no runners. busy: 1 while an engine uses the model. */
     rill__reserved reserved;
     int busy;
 };
@@ -247,7 +249,7 @@ rill_status engine_check_fields(rill_engine *e);
 
 /* Defined in admit.c. Put as many inputs in flight as the scheduler decides; encode those that are not encoded yet. */
 rill_status engine_admit(rill_engine *e);
-/* If the domain scores asynchronously: encode the inputs of the next admission while a device computes a score call. */
+/* For domains that score asynchronously: encode the inputs of the next admission while a device computes a score call. */
 rill_status engine_encode_ahead(rill_engine *e);
 /* Update how many inputs the engine may take (input_taker.n_offered). Returns how many could be admitted, ready inputs included. */
 int64_t engine_n_waiting(rill_engine *e);
@@ -256,7 +258,7 @@ int64_t engine_n_waiting(rill_engine *e);
 rill_status engine_reserve_domain(rill_engine *e);
 /* Pass the nodes (state ids) that are no longer needed to the domain's free(). Afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);
-/* Mark an input that is in a timestep in progress: it is removed when the timestep ends. */
+/* Mark an input of a timestep in progress as cancelled: it is removed when the timestep ends. */
 void engine_mark_cancelled(rill_engine *e, item *it);
 /* Fail one item of a timestep in progress. The timestep skips the item; the input's result gets `status` and `message`. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
@@ -289,7 +291,7 @@ void engine_collect_pending(rill_engine *e);
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Fail the run because the domain returned invalid choices (best next actions); topk.c has described the error. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
-/* Reserve memory for all candidates and outputs that the choices can become: merging cannot fail half-way. */
+/* Reserve memory for all candidates and outputs that the choices can become, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
 /* Cube pruning: count the best children of input i by parent: count[base + rank]. base: beam entries of selected inputs before i. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
@@ -301,8 +303,8 @@ rill_status engine_prune(rill_engine *e, timestep *t);
  * one input, exactly" in docs/algorithms.md). */
 /* Refuse a minimum length that no output of the model can have. RILL_OK · RILL_ERR_OPTION */
 rill_status stop_check_lengths(rill_context *ctx, const rill_settings *s, const rill_domain_info *info);
-/* Returns an input's length limit in actions: the setting's, else the input's or the domain's; at least the minimum length, at most
- * max_positions or, without these, the input's own limit. */
+/* Returns an input's length limit in actions: the setting's, else the input's, else the domain's. A limit of input or domain is raised to
+ * the minimum length. No limit exceeds max_positions or, if that is 0, the input's own limit. */
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
 /* Whether the input's hypotheses may, must or must not end in the next timestep. */
 rill_end_rule stop_end_rule(const item *it);
@@ -384,7 +386,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot);
 void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the result of an input with nothing to decode, one empty output. The input is freed even on RILL_ERR_MEMORY. */
 rill_status engine_finish_empty(rill_engine *e, queued_input *in);
-/* Free a slot that the domain has filled. */
+/* Have the domain release a slot's encoder memory, and free the slot. */
 void engine_free_slot(rill_engine *e, int32_t slot);
 /* Free an item with its hypotheses, slot and input, without making a result. */
 void engine_free_item(rill_engine *e, int32_t slot);
@@ -397,9 +399,8 @@ rill_status engine_give_back(rill_engine *e, queued_input *in);
 /* Free an item and return its input to the queue, because it needs more than this engine's part of the memory limit. */
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 
-/* preempt.c. */
-/* Preempt inputs until the oldest can be expanded; no timestep may be in progress. If that is not enough, the oldest returns to the queue,
- * finishes or fails. */
+/* preempt.c: preempt inputs until the oldest can be expanded; no timestep may be in progress. If even that does not suffice, the oldest
+ * returns to the queue, finishes or fails. */
 rill_status engine_preempt(rill_engine *e);
 
 /* cancel_and_deadline.c: engine_drop_inputs() finishes cancelled and late inputs that are queued, ready or idle; engine_finish_cancelled()
@@ -413,7 +414,7 @@ enum { IS_READY = -1 };
 rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message);
 
 /* memory_limit.c */
-/* Compute one worker's part of the limit. Nothing may be in flight. RILL_OK · RILL_ERR_OPTION */
+/* Compute this engine's part of the limit, one of `workers` equal parts. Nothing may be in flight. RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_init(rill_engine *e, int32_t workers);
 /* Returns how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
@@ -461,8 +462,8 @@ rill_status output_writer_write_deferred(const output_writer *w, result_record *
 /* Call the trace function, if there is one, for an input that was admitted, has finished or was restarted. */
 void tracer_item(const rill_engine *e, rill_trace_kind kind, int32_t slot, rill_status status);
 
-/* engine.c: queue a request. failed: RILL_OK, or the status of an input that has already failed, with its text as message. Errors of
- * settings are returned here, except by workers' engines.
+/* engine.c: queue a request. failed: RILL_OK, or the status of an input that has already failed, with its text as message. `id` may
+ * be NULL. Errors of settings are returned here, except by workers' engines.
  *   RILL_OK · a status of rill_engine_submit_request() except RILL_AGAIN: the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 

@@ -22,7 +22,8 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* `max_m`: largest number of choices requested for any row. */
+/* Add the modifiers of settings: limits on choices, end rules, n-gram blocking, bad words, unknown_penalty. max_m: largest number of
+ * choices requested for any row. */
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
@@ -46,8 +47,8 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Returns 1 if settings restrict a row. *max_m: largest number of choices per row. An input's owner (a search variant) lifts scorers'
- * limits: a restriction too. */
+/* Returns 1 if settings restrict a row, else 0. *max_m: largest number of choices per row. An input's owner (a search variant) lifts
+ * scorers' limits, which counts as a restriction too. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
     const int last = t->phase == e->info.phases - 1, same_settings = e->requests.n_requests == 0 && t->n_owned == 0;
@@ -213,7 +214,7 @@ rill_status engine_step_rows(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* The model has evicted beams and hypotheses from the CPU caches. So each pass prefetches what the next pass reads. */
+/* The model's call has evicted beams and hypotheses from the CPU caches. So each pass prefetches what the next pass reads. */
 rill_status engine_expand(rill_engine *e, timestep *t)
 {
     int64_t live = 0;

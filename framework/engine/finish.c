@@ -30,7 +30,8 @@ static void free_item(rill_engine *e, int32_t slot)
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     engine_free_slot(e, slot);
-    e->items.item[slot].request = NULL; /* other loops over a timestep's inputs then see NULL */
+    /* for loops over a timestep's inputs that come later: this input has no request any more */
+    e->items.item[slot].request = NULL;
 }
 
 void engine_free_item(rill_engine *e, int32_t slot)
@@ -68,7 +69,7 @@ static rill_status fill_empty(rill_engine *e, result_record *record)
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
     /* Append an empty string for the output's text, and one for each additional output field. */
     for (int32_t i = 0; i <= e->output_writer.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
-    /* certified as the best output: an input with nothing to decode has no other output */
+    /* certified, because an input with nothing to decode has no other output */
     record->outputs[0] = (rill_output){.struct_size = sizeof(rill_output), .certified = e->settings.certify};
     record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = record->result.outputs_found = 1;

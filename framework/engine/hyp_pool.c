@@ -21,7 +21,7 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* Grow an array. Near its limit it grows to the limit at once: domains' tables grow by at least half. */
+/* Grow an array. Near `limit` it grows to the limit at once, because domains' tables grow by at least half. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {

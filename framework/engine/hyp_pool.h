@@ -3,11 +3,12 @@
  * A *hyp* is a hypothesis: its parent plus one action. A *node* is the id of its state in the domain. States use most of the memory, so a
  * node is freed as soon as possible:
  *
- *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state. A node has its own reference count (HYP_HOLDS): one
- *                      for the beam entry while expanded, one per child without a state. At 0 the node is freed; the hyp stays
+ *   RILL_STATE_PARENT  "parent mode": a state is computed from the parent's state. A node has its own reference count (HYP_HOLDS): one for
+ *                      the beam entry while it is expanded, one per child without a state. At 0 the node is freed; the hyp stays
  *   RILL_STATE_PATH    a state is computed from all ancestors' states: a node lives as long as its hyp
  *
- * Hyps of one input are in chunks of its *arena*: a path touches few cache lines, and a finished input frees chunks, not hyps.
+ * The hyps of one input are in the chunks of its *arena*. So a path touches few cache lines, and a finished input frees chunks, not single
+ * hyps.
  *
  * Invariants: a hyp's reference count is the number of its children, hyps whose state is computed from its state, beam entries and
  * outputs. In parent mode a hyp without a state (HYP_NOT_STEPPED) holds a reference to the node of state_parent, the hyp to compute from.
@@ -102,7 +103,8 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting: the caller counts the references. A bit mask lists free elements; a free list would miss the cache. */
+/* hyp_pool_add() without counting: the caller counts the references. A bit mask lists free elements, since walking a free list would cause
+ * cache misses. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -154,7 +156,7 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
     if (from >= 0) hyp_pool_add_holds(f, from, -1);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* --- releasing hypotheses, assigning states ----------------------------------------------------------------------- */
 
 /* Remove a reference to `hyp`. At zero references it is freed and its parent loses a reference, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);

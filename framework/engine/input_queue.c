@@ -22,7 +22,7 @@ static int make_locks(input_queue *q)
     return made;
 }
 
-/* Returns the capacity in inputs: what all engines may admit at once or, with sorting, the sort window. */
+/* Returns the capacity of the queue in inputs: as many as all engines may admit at once; with sorting, the sort window. */
 static int32_t capacity_of(const rill_settings *settings, int32_t n_engines, int threaded)
 {
     if (settings->sort != RILL_SORT_NONE) return settings->sort_window;
@@ -143,26 +143,20 @@ void input_queue_wake_reader(input_queue *q)
 
 int64_t input_queue_space(input_queue *q)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     const int64_t inputs = q->closed || q->is_sorted ? 0 : q->max_entries - q->n, ahead = reorder_space(&q->results);
     return inputs < ahead ? inputs : ahead;
 }
 
-int64_t input_queue_pending(input_queue *q)
-{
-    LOCK_TO_END_OF_BLOCK(q);
-    return q->n + q->n_exclusive + q->n_held;
-}
-
 int input_queue_is_idle(input_queue *q)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     return q->n + q->n_exclusive + q->n_held + q->results.n_waiting == 0;
 }
 
 void input_queue_close(input_queue *q)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     q->closed = 1;
 }
 
@@ -181,7 +175,7 @@ static rill_status set_text(input_queue *q, const char *text, size_t length)
 rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
                             int64_t *id)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     if (q->free_inputs == NULL) q->free_inputs = rill_calloc(q->ctx, 1, sizeof *q->free_inputs);
     queued_input *in = q->free_inputs;
     if (in == NULL) return rill_fail_memory(q->ctx, sizeof *in, "an input");
@@ -253,7 +247,7 @@ queued_input *input_queue_pop(input_queue *q, input_taker *taker)
 
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     queued_input **link = &q->first;
     if (in->cancelled) return 0;
     while (*link != NULL && (*link)->exclusive && (*link)->id < in->id) link = &(*link)->next;
@@ -266,7 +260,7 @@ int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in)
 
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     free_input(q, in);
     q->n_held--;
     taker->n_held--;
@@ -285,7 +279,7 @@ static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool
 
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **out)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     *out = NULL;
     q->next_deadline = INFINITY;
     for (queued_input **link = &q->first; *link != NULL;) {
@@ -307,7 +301,7 @@ rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now
 
 rill_status input_queue_cancel(input_queue *q, int64_t id)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     queued_input *in = q->done ? NULL : reorder_find_input(&q->results, id);
     if (in == NULL) return RILL_ERR_NOT_FOUND;
     if (in->cancelled) return RILL_AGAIN;
@@ -327,31 +321,31 @@ rill_status input_queue_cancel(input_queue *q, int64_t id)
 
 rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     return reorder_get_record(&taker->records, id, out);
 }
 
 void input_queue_free_record(input_queue *q, result_record *record)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     reorder_free_record(record);
 }
 
 void input_queue_put(input_queue *q, result_record *record)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     put_result(q, record);
 }
 
 rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
                                    const char *message)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     return put_failed(q, &taker->records, in, status, message);
 }
 
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     return reorder_next(&q->results, at_end, out);
 }

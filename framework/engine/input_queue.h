@@ -79,7 +79,7 @@ rill_status reorder_get_record(record_pool *pool, int64_t id, result_record **ou
 rill_status result_record_reserve(rill_context *ctx, result_record *record, size_t need);
 /* Free a record that belongs to no pool. */
 void result_record_destroy(result_record *record);
-/* Returns a record to its pool. */
+/* Return a record to its pool. */
 void reorder_free_record(result_record *record);
 /* Free the pool's records. No record of the pool may be in a reorder buffer. */
 void record_pool_finish(record_pool *pool);
@@ -152,19 +152,6 @@ typedef struct input_queue {
     reorder_buffer results;
 } input_queue;
 
-/* Lock the queue until the enclosing block ends. */
-static inline void input_queue_unlock(input_queue *const *q)
-{
-    pthread_mutex_unlock(&(*q)->lock);
-}
-static inline input_queue *input_queue_lock(input_queue *q)
-{
-    pthread_mutex_lock(&q->lock);
-    return q;
-}
-#define LOCK_TO_END_OF_BLOCK(q) \
-    input_queue *const locked_queue __attribute__((cleanup(input_queue_unlock))) = input_queue_lock(q)
-
 /* Create a queue for n_engines engines. threaded: 1 if each runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
  * input_queue_finish() is allowed) */
 rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,
@@ -179,9 +166,7 @@ int64_t input_queue_space(input_queue *q);
  *   RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
 rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
                             int64_t *id);
-/* input_queue_pending(): the number of inputs without a result. input_queue_is_idle(): whether all inputs have results, and all results
- * are delivered. */
-int64_t input_queue_pending(input_queue *q);
+/* Returns 1 if all inputs have results, and all results are delivered; else 0. */
 int input_queue_is_idle(input_queue *q);
 void input_queue_close(input_queue *q);
 /* Cancel a waiting input at once, or mark it for its engine. RILL_OK · RILL_AGAIN (cancelled before) · RILL_ERR_NOT_FOUND (not recorded:

@@ -1,12 +1,7 @@
 /* Keeps the inputs in flight, their slots, and the domain's memory for slots and states; declared in item.h and engine_internal.h. */
 #include "engine_internal.h"
 
-/* --- slots of inputs in flight ------------------------------------------------------------------------------------ */
-
-void items_init(items *all, rill_context *ctx)
-{
-    *all = (items){.ctx = ctx, .first_ready = -1, .last_ready = -1};
-}
+/* --- slots of items ----------------------------------------------------------------------------------------------- */
 
 void items_finish(items *all)
 {
@@ -25,7 +20,8 @@ rill_status items_reserve(items *all, int32_t need)
 {
     const rill_array columns[] = {RILL_ARRAY(all->item),          RILL_ARRAY(all->done),
                                   RILL_ARRAY(all->busy),          RILL_ARRAY(all->passed_over),
-                                  RILL_ARRAY(all->running_index), RILL_ARRAY(all->free_slots)};
+                                  RILL_ARRAY(all->running_index), RILL_ARRAY(all->free_slots),
+                                  RILL_ARRAY(all->ready)};
     size_t old = all->memory.capacity;
     if (all->n_free_slots >= need) return RILL_OK;
     RILL__TRY(
@@ -90,37 +86,30 @@ int item_output_compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* --- encoded inputs that wait for a place ------------------------------------------------------------------------- */
+/* --- ready inputs: encoded, not admitted yet ---------------------------------------------------------------------- */
 
 void items_push_ready(items *all, int32_t slot, int first)
 {
-    all->item[slot].next_slot = first ? all->first_ready : -1;
-    if (all->n_ready > 0 && !first) all->item[all->last_ready].next_slot = slot;
-    if (all->n_ready == 0 || first) all->first_ready = slot;
-    if (all->n_ready == 0 || !first) all->last_ready = slot;
-    all->n_ready++;
+    int32_t *place = all->ready + (first ? 0 : all->n_ready);
+    memmove(place + 1, place, (size_t)(all->ready + all->n_ready++ - place) * sizeof *place);
+    *place = slot;
 }
 
 void items_remove_ready(items *all, int32_t slot)
 {
-    int32_t prev = -1, pos = all->first_ready;
-    for (; pos != slot; pos = all->item[pos].next_slot) prev = pos;
-    if (prev < 0)
-        all->first_ready = all->item[slot].next_slot;
-    else
-        all->item[prev].next_slot = all->item[slot].next_slot;
-    if (all->last_ready == slot) all->last_ready = prev;
-    all->n_ready--;
+    int32_t *place = all->ready;
+    while (*place != slot) place++;
+    memmove(place, place + 1, (size_t)(all->ready + --all->n_ready - place) * sizeof *place);
 }
 
 int32_t items_pop_ready(items *all)
 {
-    int32_t slot = all->first_ready;
+    int32_t slot = all->ready[0];
     items_remove_ready(all, slot);
     return slot;
 }
 
-/* --- inputs of the running batch ---------------------------------------------------------------------------------- */
+/* --- columns of inputs in flight ---------------------------------------------------------------------------------- */
 
 int64_t running_n_live(const running_items *f)
 {
@@ -187,7 +176,7 @@ void running_remove(running_items *f, items *all, int32_t place)
     f->n--;
 }
 
-/* --- inputs of an engine ------------------------------------------------------------------------------------------ */
+/* --- the domain's memory, failures of single inputs --------------------------------------------------------------- */
 
 rill_status engine_reserve_domain(rill_engine *e)
 {

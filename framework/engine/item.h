@@ -77,9 +77,8 @@ typedef struct item {
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;           /* NULL: the engine's settings apply to the input */
+    request *request;           /* the input's own settings; NULL: the engine's apply */
     struct queued_input *input; /* the input that the item decodes, with its text (input_queue.h) */
-    int32_t next_slot;          /* slot of the next input in the list of ready inputs */
     /* For certificates (certify.c). abandoned_bound: highest final score that an abandoned hypothesis could have reached.
      * abandoned_path_score: highest path score abandoned in this phase. */
     double abandoned_bound, abandoned_path_score;
@@ -95,7 +94,7 @@ typedef struct item {
 typedef struct items {
     rill_context *ctx;
     rill_columns memory;
-    /* [memory.capacity] arrays indexed by slot, except free_slots */
+    /* [memory.capacity] arrays indexed by slot, except free_slots and ready */
     item *item;
     uint8_t *done; /* 1: the input's search has stopped, and its result is to be made */
     uint8_t *busy; /* 1: the input belongs to a timestep in progress (beam_search.c) */
@@ -104,8 +103,8 @@ typedef struct items {
     uint8_t *passed_over;
     int32_t *running_index; /* the input's index among the running inputs (running_items) */
     int32_t *free_slots;    /* stack of free slots: free_slots[0, n_free_slots) */
-    int32_t n_free_slots, n_cancelled;
-    int32_t n_ready, first_ready, last_ready; /* list of ready inputs, linked by `next_slot`, in order of admission */
+    int32_t *ready;         /* [n_ready] slots of the ready inputs, in order of admission */
+    int32_t n_free_slots, n_cancelled, n_ready;
 } items;
 
 /* For certificates (certify.c): record that the search abandons a child or live candidate with this path score. */
@@ -123,7 +122,6 @@ static inline void item_abandon_output(item *it, double final_score)
 /* Compare outputs for qsort(): higher final score first; equal scores keep the order of discovery. */
 int item_output_compare(const void *left, const void *right);
 
-void items_init(items *all, rill_context *ctx);
 /* Free all memory. No input may have hypotheses in the hypothesis pool. */
 void items_finish(items *all);
 /* Make more slots if fewer than `need` are free. */
@@ -143,7 +141,7 @@ void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready input; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* Inputs in flight, in order of admission: a column per property that schedulers see. An input updates its columns when it changes.
+/* Inputs in flight, in order of admission: a column per property that schedulers see. The columns of an input are updated when it changes.
  * Invariant: items->running_index[slot[i]] == i. */
 typedef struct running_items {
     rill_context *ctx;
@@ -168,7 +166,7 @@ enum {
 /* Number of live hypotheses of all inputs in flight. */
 int64_t running_n_live(const running_items *f);
 rill_status running_reserve(running_items *f, size_t n);
-/* Append an input, which refill (admission) number `refill_index` admits. Memory must be reserved. */
+/* Append an input, admitted by refill number `refill_index`. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
 /* After a timestep: update the input's columns, with its number of timesteps and of live hypotheses. */
 void running_update(running_items *f, const items *all, int32_t slot);

@@ -1,6 +1,6 @@
 /* Limits on model states (KV cache entries) and encoder memory.
  *
- * An input's size is known only after encoding, so the last batch may exceed the limit. */
+ * An input's size is known only after encoding, so the last encoded batch may exceed the limit. */
 #include <math.h>
 
 #include "engine_internal.h"

@@ -67,7 +67,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* twice, because this merge and commit.c may both make outputs; plus the output of a variant's before_outputs() */
+        /* twice n_children, because this merge and commit.c may both make outputs; plus the output of a variant's before_outputs() */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* reserve a few more than needed, since beams grow wider */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
@@ -206,7 +206,8 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking the best child ---------------------------------------------------------------------------------------- */
 
-/* Returns 1 if a child is left, else 0. Replaces the head taken last by the next child of its parent: no choice is read without need. */
+/* Returns 1 if a child is left, else 0. If the head was taken, its parent's next child replaces it only now: choices are read only when
+ * needed. */
 static int has_head(merge *m)
 {
     merge_head *head = m->head;
@@ -266,7 +267,8 @@ static void pop_output(merge *m)
                                   child->action, child->logp, child->score, 0);
     else
         entry->hyp = -1;
-    if (e->tracer.with_hypotheses) tracer_output(m->t, m->item_index, head->rank, child->action, head->path_score);
+    if (e->tracer.with_hypotheses)
+        tracer_hypothesis(m->t, m->item_index, head->rank, -1, child->action, RILL_FATE_OUTPUT, head->path_score);
     stop_add_output(e, m->it, output);
 }
 
@@ -311,7 +313,7 @@ static void merge_children(merge *m, int last)
     }
 }
 
-/* `end`: end of the input's candidates; `chosen`: 1 if a search variant chose them */
+/* Set the columns about selected input i, for heuristics. end: end of the input's candidates; chosen: 1 if a search variant chose them. */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;

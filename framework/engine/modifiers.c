@@ -1,6 +1,6 @@
-/* Collects bonuses, bans and limits for the rows of a score call, and builds their table, sorted by row and action. Values
- * of one action are summed in order of arrival. An action is allowed if
- * all scorers that restrict the row allow it. */
+/* Collects bonuses, bans and limits for the rows of a score call, and builds their table, sorted by row and action.
+ *
+ * Values of one action are summed in order of arrival. An action is allowed if all scorers that restrict the row allow it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
     b->has_factor = b->has_banks = b->has_blocked_by = 0;
     rill_text_reset(&b->reasons);
-    RILL__TRY(RILL__GROW_COLUMNS(b->ctx, &b->row_memory, (size_t)n, columns, "what scorers say"));
+    RILL__TRY(RILL__GROW_COLUMNS(b->ctx, &b->row_memory, (size_t)n, columns, "modifiers"));
     if (n > 0) memset(b->row_memory.block, 0, b->row_memory.bytes);
     return RILL_OK;
 }
@@ -72,7 +72,7 @@ static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 static rill_status append_entry(rill_modifiers *b, modifier_list *list, int32_t row, int32_t action, float value)
 {
     RILL__TRY(check_row(b, &row, action));
-    RILL__TRY(RILL__GROW(b->ctx, list->entry, list->capacity, list->n + 1, "what scorers say"));
+    RILL__TRY(RILL__GROW(b->ctx, list->entry, list->capacity, list->n + 1, "modifiers"));
     list->entry[list->n] = (modifier_entry){row, action, (int32_t)list->n, value, 1};
     list->n++;
     return RILL_OK;
@@ -150,11 +150,9 @@ rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
 
 rill_status rill_modifiers_fail_input(rill_modifiers *b, int32_t row, const char *message)
 {
-    int32_t index = row;
     RILL__TRY(rill_modifiers_allow_none(b, row));
-    RILL__TRY(check_row(b, &index, 0));
-    RILL__TRY(RILL__GROW(b->ctx, b->refusals, b->refusals_capacity, b->n_refusals + 1, "what scorers say"));
-    b->refusals[b->n_refusals] = (modifier_refusal){index, b->reasons.length};
+    RILL__TRY(RILL__GROW(b->ctx, b->refusals, b->refusals_capacity, b->n_refusals + 1, "modifiers"));
+    b->refusals[b->n_refusals] = (modifier_refusal){b->first_row + row, b->reasons.length};
     RILL__TRY(rill_text_append(&b->reasons, message, strlen(message) + 1));
     b->n_refusals++;
     return RILL_OK;
@@ -265,22 +263,17 @@ static size_t action_end(const modifier_list *list, size_t i)
     return end;
 }
 
-static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
-{
-    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
-    /* one element more per row, for the RILL_NO_ACTION that stands for "no action is allowed" */
-    size_t capacity = list->n + (size_t)b->n;
-    RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
-    return RILL__GROW_COLUMNS(b->ctx, &list->memory, capacity, columns, "what scorers say");
-}
-
-/* SUM: values of an action are added. INTERSECT: all scorers that restrict the row must allow it. LAST: the last value wins. */
+/* How the entries of one action are combined. SUM: values are added. INTERSECT: all scorers that restrict the row must allow the action.
+ * LAST: the last value wins. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
 /* Convert a list of entries to compressed sparse rows, with one entry per row and action. */
 static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode, span_table *out)
 {
-    RILL__TRY(reserve_layout(b, list));
+    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
+    RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "modifiers"));
+    /* one element more per row, for the RILL_NO_ACTION that stands for "no action is allowed" */
+    RILL__TRY(RILL__GROW_COLUMNS(b->ctx, &list->memory, list->n + (size_t)b->n, columns, "modifiers"));
     sort_entries(list);
     size_t i = 0;
     int32_t n = 0;

@@ -60,7 +60,8 @@ typedef struct modifier_table {
     span_table bans;         /* banned actions */
     /* allowed actions; a row with an empty list is unrestricted, and a lone RILL_NO_ACTION allows no action */
     span_table allowed;
-    /* per action: a factor of the log-probability, then a bonus (value); whatever the action's rank in the model */
+    /* a factor of an action's log-probability, and a bonus (value) that is added. The action becomes a choice whatever its rank in the
+     * model */
     span_table additions;
     const float *reward;     /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward; /* [n]: bonus of RILL_END choices */
@@ -143,7 +144,7 @@ rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_tab
 
 /* n-gram blocking (no_repeat_ngram) and repetition penalty, as in transformers; and the model's bad words.
  *
- * The penalty multiplies once the log-probability of an action in the hypothesis.
+ * The penalty multiplies the log-probability of each action that the hypothesis already has, once per action.
  * Bad words are sequences that the model forbids (rill_domain_info.forbidden), looked up by their second-to-last action. */
 
 static inline int ngram_blocking_is_on(const rill_settings *s)
@@ -159,16 +160,18 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 typedef struct bad_words {
     /* [n] the bad words, sorted by their second-to-last action. Bad words of one action come first */
     const rill_sequence **sequence;
+    int32_t *key; /* [n] the second-to-last action of each bad word; NO_PREFIX: it has only one action */
     int32_t n;
     /* the start action, which precedes the first action of an output; RILL_NO_ACTION: none */
     int32_t start_action;
+    rill_columns memory;
 } bad_words;
 
 /* Sort the model's bad words for lookup. RILL_OK · RILL_ERR_MEMORY */
 rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info);
-void bad_words_finish(bad_words *f, rill_context *ctx);
 
 /* In a row whose hypothesis is hyps[h], ban the actions that would complete a bad word. */
 rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row, const rill_hyp_node *hyps, int32_t h);
-/* Returns a class of hyps[h] for cube pruning: bad words ban the same next actions in a class. 0: none. */
+/* Returns a class of hyps[h] for cube pruning: after hypotheses of one class, bad words ban the same next actions. 0: none but bad words of
+ * one action. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h);

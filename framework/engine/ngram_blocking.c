@@ -23,7 +23,7 @@ static int mark_seen(uint64_t *seen_bits, int32_t action)
     return (old_bits & bit) == 0;
 }
 
-/* Each action of the hypothesis hyps[h], and the start symbol `start`, is penalised once, however often it occurs. */
+/* Penalise each action of the hypothesis hyps[h], and the start symbol `start`, once, however often it occurs. */
 static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
                                     int32_t h, int32_t start)
 {
@@ -67,7 +67,7 @@ static int compare_sequences(const void *left, const void *right)
 {
     const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
     if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
-    /* sequences with equal keys are ordered by address, which is a fixed order since all are in one array */
+    /* bad words with equal keys are ordered by address, which is a fixed order since all are in one array */
     return (a > b) - (a < b);
 }
 
@@ -76,31 +76,13 @@ rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_
     const size_t n = (size_t)info->n_forbidden;
     f->start_action = info->start_action;
     if (n == 0) return RILL_OK;
-    f->sequence = rill_alloc(ctx, n * sizeof *f->sequence);
-    if (f->sequence == NULL) return rill_fail_memory(ctx, n * sizeof *f->sequence, "forbidden sequences");
+    const rill_array columns[] = {RILL_ARRAY(f->sequence), RILL_ARRAY(f->key)};
+    RILL__TRY(RILL__GROW_COLUMNS(ctx, &f->memory, n, columns, "bad words"));
     f->n = info->n_forbidden;
     for (size_t i = 0; i < n; i++) f->sequence[i] = &info->forbidden[i];
     qsort(f->sequence, n, sizeof *f->sequence, compare_sequences);
+    for (size_t i = 0; i < n; i++) f->key[i] = sequence_key(f->sequence[i]);
     return RILL_OK;
-}
-
-void bad_words_finish(bad_words *f, rill_context *ctx)
-{
-    rill_free(ctx, f->sequence, (size_t)f->n * sizeof *f->sequence);
-}
-
-/* Returns the index of the first sequence whose key is >= `key`. */
-static int32_t find_sequence(const bad_words *f, int32_t key)
-{
-    int32_t low = 0, high = f->n;
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (sequence_key(f->sequence[middle]) < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
@@ -108,22 +90,13 @@ static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, in
     return hyps[h].parent >= 0 ? hyps[h].action : f->start_action;
 }
 
-/* Returns 1 if the hypothesis ends with all actions of the sequence but its last one, else 0. */
-static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill_hyp_node *hyps, int32_t h)
-{
-    int32_t n = s->n - 1;
-    for (; n > 0 && hyps[h].parent >= 0; n--, h = hyps[h].parent)
-        if (hyps[h].action != s->action[n - 1]) return 0;
-    return n == 0 || (n == 1 && s->action[0] == f->start_action);
-}
-
 /* Returns the next bad word with this key, from index *i on, that one more action would complete; NULL: none. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {
-    while (*i < f->n && sequence_key(f->sequence[*i]) == key) {
+    while (*i < f->n && f->key[*i] == key) {
         const rill_sequence *s = f->sequence[(*i)++];
-        if (prefix_matches(f, s, hyps, h)) return s;
+        if (rill__hyp_ends_with(hyps, h, s->action, s->n - 1, f->start_action)) return s;
     }
     return NULL;
 }
@@ -133,35 +106,37 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     const int32_t keys[] = {NO_PREFIX, hyp_last_action(f, hyps, h)};
     const rill_sequence *s;
     for (int i_key = 0; i_key < 2 && (i_key == 0 || keys[1] != NO_PREFIX); i_key++) {
-        int32_t i = find_sequence(f, keys[i_key]);
+        int32_t i = rill_lower_bound(f->key, f->n, keys[i_key]);
         while ((s = next_matching(f, keys[i_key], hyps, h, &i)) != NULL)
             RILL__TRY(rill_modifiers_ban(mods, row, s->action[s->n - 1]));
     }
     return RILL_OK;
 }
 
-/* Returns 1 if one of the sequences [from, to) bans `action` here, else 0. */
+/* Returns 1 if one of the bad words [from, to) bans `action` after the hypothesis hyps[h], else 0. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
-    for (; from < to; from++)
-        if (f->sequence[from]->action[f->sequence[from]->n - 1] == action &&
-            prefix_matches(f, f->sequence[from], hyps, h))
+    for (; from < to; from++) {
+        const rill_sequence *s = f->sequence[from];
+        if (s->action[s->n - 1] == action && rill__hyp_ends_with(hyps, h, s->action, s->n - 1, f->start_action))
             return 1;
+    }
     return 0;
 }
 
-/* The class is a sum of the sequences' hashes, so their order has no effect. */
+/* The class is a sum of the hashes of the banned actions, so their order has no effect. Actions banned by bad words of one action are left
+ * out. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
-    const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);
+    const int32_t key = hyp_last_action(f, hyps, h), first = rill_lower_bound(f->key, f->n, key);
     const rill_sequence *s;
     uint64_t sum = 0;
     if (key == NO_PREFIX) return 0;
     for (int32_t i = first; (s = next_matching(f, key, hyps, h, &i)) != NULL;) {
         const int32_t action = s->action[s->n - 1];
         uint64_t x = ((uint64_t)action + 1) * UINT64_C(0x9E3779B97F4A7C15);
-        if (!already_counted(f, 0, find_sequence(f, 0), action, hyps, h) &&
+        if (!already_counted(f, 0, rill_lower_bound(f->key, f->n, 0), action, hyps, h) &&
             !already_counted(f, first, i - 1, action, hyps, h))
             sum += (x ^ x >> 29) * UINT64_C(0xC2B2AE3D27D4EB4F);
     }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Walk the path once: each hypothesis is a cache miss. Arrays are filled from their end; their capacity bounds the length. */
+/* Walk the path only once, because each hypothesis is a cache miss. The arrays are filled from their end, since the length is not known
+ * yet. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {

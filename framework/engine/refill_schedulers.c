@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket; that makes a difference for speed only */
+enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket, which affects only speed */
 
 typedef struct sorter {
     rill_context *ctx;
@@ -68,17 +68,13 @@ static rill_status choose_least_advanced(void *self, const rill_sched_view *sche
     return RILL_OK;
 }
 
-static rill_status sorter_reserve(sorter *s, int32_t n)
-{
-    return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
-}
-
 /* Sort inputs [from, end) by descending key into order[from, end), with a stable counting sort. s->count is zero before and after. */
-static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
-                                   int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
-                                   int32_t *order)
+static inline rill_status sort_descending(sorter *s, const rill_sched_view *sched_view,
+                                          int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from,
+                                          int32_t end, int32_t *order)
 {
     int32_t max_key = 0, place = from;
+    RILL__TRY(RILL__GROW(s->ctx, s->key, s->capacity, (size_t)end, "a scheduler's order"));
     for (int32_t i = from; i < end; i++) {
         const int32_t key = key_fn(sched_view, i);
         s->key[i] = key;
@@ -92,6 +88,7 @@ static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
     }
     for (int32_t i = from; i < end; i++) order[s->count[s->key[i]]++] = i;
     memset(s->count, 0, ((size_t)max_key + 1) * sizeof *s->count);
+    return RILL_OK;
 }
 
 static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
@@ -99,8 +96,8 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Returns an input's expected remaining timesteps: two per token minus those done; beyond that 3/4 of those done, so that the input is not
- * scheduled last. Constants are tuned (docs/measurements/engine.md). */
+/* Returns an input's expected remaining timesteps: two per token, less the timesteps done, and at least 3/4 of the timesteps done. Without
+ * this minimum an unusually long output would come last. The constants are tuned (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -112,21 +109,18 @@ static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int
 
 static rill_status choose_most_advanced(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
-    RILL__TRY(sorter_reserve(self, sched_view->n));
-    sort_descending(self, sched_view, item_depth, 0, sched_view->n, order);
     *count = sched_view->n;
-    return RILL_OK;
+    return sort_descending(self, sched_view, item_depth, 0, sched_view->n, order);
 }
 
 /* Sort the inputs of each refill separately; they are adjacent in the view. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;
-    RILL__TRY(sorter_reserve(self, sched_view->n));
     for (int32_t from = 0, end; from < sched_view->n; from = end) {
         for (end = from + 1; end < sched_view->n && sched_view->refill_index[end] == sched_view->refill_index[from];)
             end++;
-        sort_descending(self, sched_view, remaining_timesteps, from, end, order);
+        RILL__TRY(sort_descending(self, sched_view, remaining_timesteps, from, end, order));
     }
     return RILL_OK;
 }
@@ -149,7 +143,7 @@ static rill_status refill_at_share(void *self, const rill_sched_view *sched_view
     return RILL_OK;
 }
 
-/* One batch more than is admitted keeps encoder batches full even when few inputs are admitted. */
+/* Encode one batch in addition to the admitted inputs, so that encoder batches are full even when few inputs are admitted. */
 static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 {
     (void)self;

@@ -1,8 +1,8 @@
-/* Progress reports (rill_request.progress). The final part is the common prefix of all hypotheses that may still become outputs. Empty in
- * exact search, and with a scorer that may restart the search. */
+/* Progress reports (rill_request.progress). The final part is the common prefix of all hypotheses that may still become outputs. It is
+ * empty in exact search, and with a scorer that may restart the search. */
 #include "engine_internal.h"
 
-/* A hypothesis: the path from the root of the hypothesis tree to the node `hyp`. */
+/* A hypothesis: the path from the root of the hypothesis tree to hyp_pool.hyp[hyp]. */
 typedef struct hyp_path {
     int32_t hyp;
     int32_t depth; /* number of actions from the root to `hyp` */
@@ -71,24 +71,21 @@ static rill_status report_progress(rill_engine *e, int32_t slot)
     item *it = &e->items.item[slot];
     hyp_path final = common_path(e, it);
     const hyp_path best = {it->beam[0].hyp, hyp_depth(&e->hyps, it->beam[0].hyp)};
-    rill_text text = {.ctx = e->ctx};
+    RILL__SCOPED_TEXT(text, e->ctx);
     rill_progress p = {.struct_size = sizeof p,
                        .user = it->request->user,
                        .timestep = it->timestep,
                        .path_score = it->beam[0].path_score};
     if (may_redecode(&e->chain, it))
         for (; final.depth > 0; final.depth--) final.hyp = e->hyps.hyp[final.hyp].parent;
-    rill_status status = write_partial(e, slot, &final, &text, &p.final_length);
-    if (status >= 0) status = write_partial(e, slot, &best, &text, &p.draft_length);
-    if (status >= 0) {
-        p.final_actions = final.depth;
-        p.draft_actions = best.depth;
-        p.final_text = text.data;
-        p.draft_text = text.data + p.final_length + 1;
-        it->request->progress(it->request->user, &p);
-    }
-    rill_text_clear(&text);
-    return status;
+    RILL__TRY(write_partial(e, slot, &final, &text, &p.final_length));
+    RILL__TRY(write_partial(e, slot, &best, &text, &p.draft_length));
+    p.final_actions = final.depth;
+    p.draft_actions = best.depth;
+    p.final_text = text.data;
+    p.draft_text = text.data + p.final_length + 1;
+    it->request->progress(it->request->user, &p);
+    return RILL_OK;
 }
 
 rill_status progress_report(rill_engine *e, const timestep *t)

@@ -52,7 +52,7 @@ static rill_status fail_request_option(const rill_domain *domain, rill_context *
 rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
                                        const rill_option **out)
 {
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    const rill_option *row = rill__setting(name);
     if (row != NULL && !rill_setting_is_per_request(row)) row = NULL;
     *out = row != NULL ? row : rill_option_find(rill_domain_input_rows(domain), name);
     return *out != NULL ? RILL_OK : fail_request_option(domain, ctx, name);
@@ -167,7 +167,7 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 
-/* Returns the request's arguments for heuristic or scorer number i; NULL: the setup's apply. */
+/* Returns the request's own arguments for heuristic or scorer number i; NULL: the arguments in the setup apply. */
 static const char *own_argument(const chain *c, const rill_request *req, int32_t i)
 {
     const char *const *list = i < c->n_heuristics ? req->heuristics : req->scorers;
@@ -175,18 +175,15 @@ static const char *own_argument(const chain *c, const rill_request *req, int32_t
 }
 
 /* Allocate a request, with copies of the argument texts of its heuristics and scorers. */
-static request *alloc_request(rill_context *ctx, const chain *c, const rill_request *req)
+static rill_status alloc_request(rill_context *ctx, const chain *c, const rill_request *req, request **out)
 {
     const int32_t n = req->heuristics != NULL || req->scorers != NULL ? c->n : 0;
     size_t bytes = sizeof(request) + (size_t)n * (sizeof(chain_instance *) + sizeof(char *));
     char *text = NULL;
     for (int32_t i = 0; i < n; i++)
         if (own_argument(c, req, i) != NULL) bytes += strlen(own_argument(c, req, i)) + 1;
-    request *r = rill_calloc(ctx, 1, bytes);
-    if (r == NULL) {
-        rill_fail_memory(ctx, bytes, "a request");
-        return NULL;
-    }
+    request *r = *out = rill_calloc(ctx, 1, bytes);
+    if (r == NULL) return rill_fail_memory(ctx, bytes, "a request");
     r->ctx = r->options.ctx = ctx;
     r->bytes = bytes;
     r->n_instances = n;
@@ -198,15 +195,15 @@ static request *alloc_request(rill_context *ctx, const chain *c, const rill_requ
         r->arguments[i] = strcpy(text, own);
         text += strlen(own) + 1;
     }
-    return r;
+    return RILL_OK;
 }
 
 rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out)
 {
     *out = NULL;
     if (request_is_text_only(req)) return RILL_OK;
-    *out = alloc_request(ctx, &e->chain, req);
-    return *out != NULL ? RILL_OPENED(fill_request(ctx, e, req, *out), out, request_free) : RILL_ERR_MEMORY;
+    RILL__TRY(alloc_request(ctx, &e->chain, req, out));
+    return RILL_OPENED(fill_request(ctx, e, req, *out), out, request_free);
 }
 
 rill_status request_open(rill_engine *e, request *r)

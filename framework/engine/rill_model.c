@@ -171,9 +171,7 @@ rill_status rill_model_action_name(const rill_model *model, int32_t action, rill
     if (status >= 0) return RILL_OK;
     out->length = old_length;
     if (out->data != NULL) out->data[old_length] = '\0';
-    if (rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "domain %s: action_name() of action %d failed with %s", domain->name, action,
-                     rill_status_name(status));
+    return rill__domain_status(ctx, domain, status, "action_name");
 }
 
 int32_t rill__model_unknown(const rill_model *model)
@@ -188,13 +186,12 @@ rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, ri
     const rill_domain *domain = model->domain;
     char like[RILL_OPTION_MAX];
     rill__settings_use_domain(settings, domain);
-    rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
+    rill_settings_get(settings, rill__setting("like"), like);
     if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
-    rill_text text = {.ctx = ctx};
+    RILL__SCOPED_TEXT(text, ctx);
     rill_error_clear(ctx);
     rill_status status = domain->recommend(model->self, like, &text);
     if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
-    rill_text_clear(&text);
     return rill__domain_status(ctx, domain, status, "recommend");
 }
 
@@ -205,7 +202,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Check n actions from tokenize(). `action` has only the first `written`, if its capacity was too small. */
+/* Check the actions that tokenize() returned: n in all, of which `action` has the first `written`. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -227,14 +224,13 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     for (; digits < length && word[digits] >= '0' && word[digits] <= '9' && number <= INT32_MAX; digits++)
         number = 10 * number + (word[digits] - '0');
     if (found >= 0 || digits < length || number >= model->info.actions) return found;
-    rill_text name = {.ctx = ctx};
+    RILL__SCOPED_TEXT(name, ctx);
     const rill_status status = rill_model_action_name(model, (int32_t)number, &name);
-    rill_text_clear(&name);
     rill_error_clear(ctx);
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* Used for domains without tokenize(). *n: number of names; only the first `capacity` are written. */
+/* Read action names separated by spaces, for domains without tokenize(). *n: number of names; only the first `capacity` are written. */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {

@@ -106,7 +106,8 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Make inputs not expanded for RUNNING_MAX_ROUNDS rounds overdue. In one round as many hypotheses are expanded as are live in flight. */
+/* Make inputs overdue that were not expanded for RUNNING_MAX_ROUNDS rounds. In one round as many hypotheses are expanded as are live in
+ * flight. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -130,9 +131,7 @@ static rill_status set_budget(rill_engine *e, rill_sched_view *view)
     int32_t budget = view->budget;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.budget(e->schedule.budget_user, view, &budget);
-    if (status < 0 && rill_error_status(e->ctx) != status)
-        return rill_fail(e->ctx, status, "the budget function failed with %s", rill_status_name(status));
-    RILL__TRY(status);
+    RILL__TRY(rill__method_status(e->ctx, status, "the function", "budget", "call"));
     if (budget < 0)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN,
                          "the budget function returned %d at timestep %lld: expected at least 1, or 0 for no limit",
@@ -158,7 +157,8 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take one input of the scheduler's list; a duplicate is an error. With p->any_busy numbers index idle inputs, else inputs in flight. */
+/* Take inputs in the order of the scheduler's list, until the budget is used up; a duplicate is an error. The list's numbers index the idle
+ * inputs if p->any_busy is 1, else all inputs in flight. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -204,7 +204,7 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Select the oldest inputs that fit in the free states and the budget, the oldest in any case, unless it failed. */
+/* Select the oldest inputs that fit in the free states and the budget. The oldest input is selected in any case, unless it failed. */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;

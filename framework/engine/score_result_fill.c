@@ -67,7 +67,8 @@ static void sort_heap(const row_heap *a)
 static void fill_picks(const rill_score_request *req, int32_t row, int32_t n, const int32_t *action, const float *logp,
                        rill_score_result *out)
 {
-    for (int32_t q = rill_score_request_first_pick(req, row); q < req->n_picks && req->pick_row[q] == row; q++) {
+    for (int32_t q = rill_lower_bound(req->pick_row, req->n_picks, row); q < req->n_picks && req->pick_row[q] == row;
+         q++) {
         out->pick_logp[q] = (float)RILL_SCORE_DEAD;
         for (int32_t i = 0; i < n; i++)
             if (action[i] == req->pick_action[q] && logp[i] > RILL_SCORE_DEAD) out->pick_logp[q] = logp[i];

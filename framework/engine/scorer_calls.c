@@ -22,7 +22,7 @@ rill_status scorer_states_begin(rill_engine *e, const row_table *rows)
     scorer_states *s = &e->scorer_states;
     const chain *c = &e->chain;
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
-    RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "what scorers see"));
+    RILL__TRY(RILL__GROW_COLUMNS(s->ctx, &s->memory, (size_t)rows->n, columns, "rows of scorers"));
     for (int32_t i = 0; i < rows->n; i++) {
         const queued_input *in = e->items.item[rows->slot[i]].input;
         s->text[i] = in->text;
@@ -67,7 +67,7 @@ static void keep_states(scorer_states *s, const chain *c, const chain_link *link
         memcpy(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes);
 }
 
-/* For the setting `check`: returns 1 if the second call wrote the same states as the first, else 0. */
+/* For the setting `check`: returns 1 if the scorer's call for one input alone wrote the same states as the first call, else 0. */
 static int same_states(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                        int32_t first, int32_t n)
 {
@@ -134,7 +134,8 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Rows [first, next) share an instance. Modifiers are added to `b`, whose row 0 is row `from` of the timestep. */
+/* Call scorer number i for rows [first, next), which share an instance. Modifiers are added to `b`, whose row 0 is row `from` of the
+ * timestep. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -161,8 +162,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* A scorer has failed. If a request set its arguments, call it for each input alone, and fail the inputs whose own call fails. Otherwise
- * fail the run. Returns RILL_AGAIN if inputs failed: call all scorers again. */
+/* Scorer number i has failed for rows [first, next). If a request set its arguments, call it for each input alone, and fail the inputs
+ * whose own call fails. Otherwise fail the run. Returns RILL_AGAIN if inputs failed: call all scorers again. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -182,7 +183,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Adjacent rows are passed in one call if their inputs share an instance. */
+/* Call scorer number i for rows [from, end). Adjacent rows are passed in one call if their inputs share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -249,7 +250,8 @@ static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modi
     return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
 }
 
-/* If inputs fail, repeat the calls without them. Rows of failed inputs then forbid all actions. */
+/* Call every scorer for rows [first, first + n). If inputs fail, repeat the calls without them. Then all actions are forbidden in the rows
+ * of failed inputs. */
 static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     rill_status status;
@@ -320,7 +322,7 @@ static int is_within_max_bonus(const chain *c, const item *it, const row_rules *
     const double total = engine_max_bonus(c, it, &total_end);
     const double slack = 1e-5, reward = (double)r->reward, end = (double)r->end_reward,
                  action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
-    /* Returns 1 if each action may have its own modifier; otherwise some action gets only the row's reward. */
+    /* 1: every action may have a modifier of its own; 0: some action gets only the row's reward */
     const int names_all = info->has_end_action + r->additions.n + r->bans.n >= info->actions || r->allowed.n > 0;
     if (reward > action && !names_all) return 0;
     if (info->has_end_action && end > last) return 0;

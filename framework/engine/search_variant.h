@@ -6,13 +6,17 @@
 
 #include "timestep.h"
 
-/* Returns value of search_variant.choose_children(): the variant does not choose, and the input's children are chosen by score. */
+/* Return value of search_variant.choose_children(): the variant does not choose, and the input's children are chosen by score. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
-    /* Returns 1 if these settings select the variant for an input, else 0. NULL: has_modifiers decides. */
-    int (*has_settings)(const rill_settings *s);
+    /* The variant is used for an input if the int32_t setting at this offset in rill_settings is at least `min`. Offset 0: has_modifiers
+     * decides. */
+    struct {
+        size_t setting;
+        int32_t min;
+    } selected_by;
     /* Returns 1 if the scorers' modifiers of the timestep's rows require the variant in this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
 
@@ -82,13 +86,19 @@ static inline const search_variant *variant_take(uint32_t *set)
     for (uint32_t left_ = (set); left_ != 0;) \
         for (const search_variant *v = variant_take(&left_); v != NULL && v->hook != NULL; v = NULL)
 
+static inline int is_selected(const search_variant *v, const rill_settings *s)
+{
+    const size_t setting = v->selected_by.setting;
+    return setting > 0 && *(const int32_t *)(const void *)((const char *)s + setting) >= v->selected_by.min;
+}
+
 /* Returns the variants that the settings select or the modifiers require, as a bit set; rules NULL: no modifiers. */
 static inline uint32_t variants_of(const rill_settings *s, const modifier_table *rules)
 {
     uint32_t set = 0;
     for (int i = 0; search_variants[i] != NULL; i++) {
         const search_variant *v = search_variants[i];
-        const int is_in = (s != NULL && v->has_settings != NULL && v->has_settings(s)) ||
+        const int is_in = (s != NULL && is_selected(v, s)) ||
                           (rules != NULL && v->has_modifiers != NULL && v->has_modifiers(rules));
         set |= (uint32_t)is_in << i;
     }

@@ -50,30 +50,18 @@ void statistics_remove_item(statistics *s, const item *it)
     for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
-#define AT(name) offsetof(rill_stats, name)
-/* The counters whose sum over all engines has a meaning. */
-static const size_t summed[] = {AT(timesteps),        AT(expansions),     AT(refills),
-                                AT(candidates),       AT(pruned),         AT(outputs),
-                                AT(truncated),        AT(items_peak),     AT(restarted),
-                                AT(certified),        AT(exact_rows),     AT(depth_bound),
-                                AT(cube_classes),     AT(cube_rescored),  AT(cube_hypotheses),
-                                AT(nodes_in_use),     AT(nodes_peak),     AT(nodes_capacity),
-                                AT(histories_in_use), AT(histories_peak), AT(histories_capacity),
-                                AT(passed_over_first)};
-
 void statistics_add(rill_stats *sum, const rill_stats *s)
 {
-    int64_t *runs = (int64_t *)&sum->graph_runs; /* the struct has only counters */
-    const int64_t *more_runs = (const int64_t *)&s->graph_runs;
-    for (size_t i = 0; i < sizeof summed / sizeof *summed; i++)
-        *(int64_t *)((char *)sum + summed[i]) += *(const int64_t *)((const char *)s + summed[i]);
-    for (size_t i = 0; i < sizeof s->graph_runs / sizeof *runs; i++) runs[i] += more_runs[i];
-    if (s->longest_item_timesteps > sum->longest_item_timesteps)
-        sum->longest_item_timesteps = s->longest_item_timesteps;
+    const int64_t longest = s->longest_item_timesteps, old_longest = sum->longest_item_timesteps;
+    /* all members except struct_size and `seconds` are counters of type int64_t */
+    for (size_t at = offsetof(rill_stats, inputs); at < sizeof *s; at += sizeof(int64_t))
+        if (at < offsetof(rill_stats, seconds) || at >= offsetof(rill_stats, seconds) + sizeof s->seconds)
+            *(int64_t *)(void *)((char *)sum + at) += *(const int64_t *)(const void *)((const char *)s + at);
+    sum->longest_item_timesteps = longest > old_longest ? longest : old_longest;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 
-/* Returns rill_stats.depth_bound, a lower bound on timesteps. budget: of every timestep; 0: none, or varying. */
+/* Returns rill_stats.depth_bound, a lower bound on timesteps. budget: the budget of every timestep; 0: there is none, or it varies. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;

@@ -170,7 +170,8 @@ int32_t stop_beam_width(const item *it, int32_t width)
 
 /* --- when to stop ------------------------------------------------------------------------------------------------- */
 
-/* Returns the best live candidate's final score if it ended now; under "bound-max" with a length penalty > 0, at the length limit. */
+/* Returns the final score that the best live candidate would have if it ended now. Under "bound-max" with a length penalty > 0: if it ended
+ * at the length limit. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

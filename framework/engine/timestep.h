@@ -1,6 +1,7 @@
 /* A timestep of batched beam search: extends each live hypothesis of the selected inputs by one action, perhaps in several phases.
  *
- * If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
+ * If the domain scores asynchronously there are two timesteps (beam_search.c), each with its own arrays: a device may still use those of
+ * the other. */
 #pragma once
 
 #include "item.h"
@@ -8,10 +9,10 @@
 #include "topk.h"
 
 /* The candidates of a phase: the best children of each selected input, before pruning. Input i has entries [offset[i], offset[i+1]), best
- * first. Columns, for heuristics in C or Lua. */
+ * first. They are columns, which heuristics in C and Lua read directly. */
 typedef struct candidates {
     int32_t n; /* number of selected inputs */
-    /* columns with one element per input: [n], except offset [n+1]: input i has the candidates [offset[i], offset[i + 1]) */
+    /* columns with one element per input: [n], except offset, which has [n + 1] */
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *n_outputs;
@@ -23,7 +24,7 @@ typedef struct candidates {
     struct chain_instance *const **instances; /* the input's instances of heuristics and scorers */
     /* [n+1] offsets for a heuristic's call with only some of the items: rill_candidates.offset of that call */
     int32_t *part_offset;
-    /* columns with one entry per candidate: [offset[n]] */
+    /* columns with one element per candidate: [offset[n]] */
     double *path_score;
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
@@ -101,13 +102,9 @@ typedef struct children_size {
     size_t scratch; /* bytes of scratch memory for search variants */
 } children_size;
 
-static inline void children_need_width(children_size *need, size_t width)
+static inline void raise_size(size_t *size, size_t need)
 {
-    if (width > need->max_width) need->max_width = width;
-}
-static inline void children_need_scratch(children_size *need, size_t bytes)
-{
-    if (bytes > need->scratch) need->scratch = bytes;
+    if (need > *size) *size = need;
 }
 
 /* Columns of the trace, with data about the selected inputs; filled only if there is a trace function. */

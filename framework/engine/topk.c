@@ -1,9 +1,9 @@
 /* Selects each live hypothesis's best next actions, with bonuses and masks applied.
  *
- * How many choices to request from the domain: the model's best M + bans + lowered actions + actions kept for constraint banks + 1 contain
- * every choice, except actions that may rise (those with a bonus, and the end action). These are requested by id, as picks; so is a short
- * list of allowed actions. A long list of allowed actions or bans becomes a set of legal actions. If only the domain knows which actions
- * end, all are requested.
+ * A request asks for each row's best M actions, and for as many more as modifiers may remove or lower: one per ban, per lowered action, per
+ * action kept for a constraint bank, and one for the end action. These contain every choice, except actions that modifiers may raise: those
+ * with a bonus, and the end action. Such actions are requested by id, as picks; so is a short list of allowed actions. A long list of
+ * allowed actions or bans becomes a set of legal actions. If only the domain knows which actions end, all are requested.
  *
  * Score, in float: logp times factor, plus bonus, plus the row's reward. One limit: a reward so large that rounding makes scores equal can
  * hide an action with a smaller id. */
@@ -21,7 +21,7 @@ enum {
     PART_MAX_CHOICES_TIMED = 1 << 19
 };
 
-/* --- rules of a row ----------------------------------------------------------------------------------------------- */
+/* --- modifiers of a row ------------------------------------------------------------------------------------------- */
 
 static int32_t span_find(span s, int32_t action)
 {
@@ -329,7 +329,7 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     insert_choice(s, row, r->max_choices, action, logp, score, terminal);
 }
 
-/* Check that the log-probability of each pick (action requested by name) is a number below infinity; RILL_SCORE_DEAD (-infinity) is
+/* Check that the log-probability of each pick (action requested by id) is a number below infinity; RILL_SCORE_DEAD (-infinity) is
  * allowed. */
 static int check_picks(topk *s, int32_t row, span picks)
 {
@@ -395,7 +395,7 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
     c->count[row] = count;
 }
 
-/* Margin for the rounding error of summed float probabilities. */
+/* margin for the rounding error of summed float probabilities */
 #define REST_SLACK 2e-5
 
 /* Returns an upper bound on the log-probability of choices not returned: -infinity if all were; infinity if logp is not normalised.
@@ -409,7 +409,8 @@ static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* `r`: the row's index in its part. Choices kept for constraint banks come last, and evict no other. */
+/* Select a row's best choices from the domain's result. r: the row's index in its part. Choices kept for constraint banks come last, and
+ * evict no other. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
@@ -481,7 +482,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
         out->logp += first;
         out->terminal += first;
     } else if (!s->all_actions) {
-        /* the picks of these rows alone, whose rows are numbered from 0 */
+        /* only the picks of this part's rows, which are numbered from 0 */
         const int32_t first = s->pick_offset[from], end = s->pick_offset[from + n];
         for (int32_t i = first; i < end; i++) s->pick_row[i] -= from;
         req->n_picks = end - first;

@@ -58,7 +58,7 @@ typedef struct topk {
     /* the domain's result, before modifiers ("raw" choices); without modifiers its arrays are those of `choices` */
     rill_score_result raw;
     int32_t *row_max_choices; /* [n] number of choices to request for each row */
-    /* [n + 1] row r has picks [pick_offset[r], pick_offset[r + 1]): actions whose log-probability is requested by name */
+    /* [n + 1] row r has picks [pick_offset[r], pick_offset[r + 1]): actions whose log-probability is requested by id */
     int32_t *pick_offset;
     int32_t *pick_row, *pick_action;
     uint64_t *sets;   /* [n_sets, legal_words] bit sets of legal actions */
@@ -69,7 +69,7 @@ typedef struct topk {
     int is_last_phase; /* 1: hypotheses may end in this phase */
     const char *error; /* an error in the result of row error_row; NULL: none so far */
     int32_t error_row;
-    int is_unbounded; /* 1: a modifier made a score infinite, so that the order of choices is undefined */
+    int is_unbounded; /* 1: a modifier made a score infinite, so the order of choices is undefined */
     char *block;      /* the memory of all arrays */
     size_t block_bytes;
 } topk;
@@ -93,8 +93,8 @@ const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
  */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r against choice i - 1: unsorted or infinite scores are errors. Write it to *c with its terminal flag. Returns 0
- * if the row has no choice i. */
+/* Check choice i of row r against choice i - 1, and write it to *c with its terminal flag. Unsorted or infinite scores are errors. Returns
+ * 0 if the row has no choice i. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;

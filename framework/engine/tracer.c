@@ -33,9 +33,8 @@ rill_status tracer_reserve(timestep *step)
                       (size_t)c->n_hypotheses + step->candidate_memory.capacity, "the trace");
 }
 
-/* Record a candidate, or an output that was never one, of input number i of the selection. */
-static void append_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t rank, int32_t action, int32_t fate,
-                              double score)
+void tracer_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t rank, int32_t action, int32_t fate,
+                       double score)
 {
     trace_columns *c = &step->trace;
     if ((size_t)c->n_hypotheses < c->hypotheses_capacity)
@@ -45,18 +44,13 @@ static void append_hypothesis(timestep *step, int32_t i, int32_t parent, int32_t
 void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate)
 {
     const candidates *c = &step->candidates;
-    append_hypothesis(step, i, c->parent_rank[j], rank, c->action[j], fate, c->path_score[j]);
+    tracer_hypothesis(step, i, c->parent_rank[j], rank, c->action[j], fate, c->path_score[j]);
 }
 
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j)
 {
     step->trace.dropped[link * step->n + i]++;
     if (t->with_hypotheses) tracer_candidate(step, i, j, -1, link);
-}
-
-void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score)
-{
-    append_hypothesis(step, i, parent, -1, action, RILL_FATE_OUTPUT, score);
 }
 
 void tracer_committed(const items *all, timestep *step)

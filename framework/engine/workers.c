@@ -171,9 +171,8 @@ rill_engine *rill_workers_engine(const rill_workers *all, int32_t index)
 static void call_trace(void *user, const rill_trace_event *event)
 {
     worker *w = user;
-    pthread_mutex_lock(&w->all->trace_lock);
+    RILL__LOCK_SCOPE(&w->all->trace_lock);
     w->trace(w->trace_user, event);
-    pthread_mutex_unlock(&w->all->trace_lock);
 }
 
 /* Returns the number of workers on a device, which share the memory limit. */
@@ -301,7 +300,7 @@ static rill_status await_work(worker *w)
 {
     input_queue *q = &w->all->queue;
     input_taker *taker = &w->engine->taker;
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     report(w);
     while (!q->done && taker->n_held == 0 && input_queue_offer(q, taker) == 0)
         pthread_cond_wait(&q->engine_cond, &q->lock);
@@ -313,7 +312,7 @@ static void fail_run(worker *w, rill_status status)
 {
     rill_workers *all = w->all;
     input_queue *q = &all->queue;
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     report(w);
     if (all->failed >= 0) {
         all->failed = status;
@@ -367,17 +366,15 @@ typedef struct run {
 
 static rill_status submit_failed(const run *r, const rill_request *req, rill_status status, const char *message)
 {
-    int64_t id;
     return engine_submit(r->engine, &(rill_request){.text = message, .length = strlen(message), .user = req->user},
-                         status, &id);
+                         status, NULL);
 }
 
 /* Submit a request. If it is refused, it becomes a failed input, and the run continues. */
 static rill_status submit(const run *r, const rill_request *req)
 {
     char message[RILL__MESSAGE_BYTES];
-    int64_t id;
-    const rill_status status = engine_submit(r->engine, req, RILL_OK, &id);
+    const rill_status status = engine_submit(r->engine, req, RILL_OK, NULL);
     if (status >= 0 || status == RILL_ERR_MEMORY) return status;
     snprintf(message, sizeof message, "%s", rill_error(r->ctx));
     return submit_failed(r, req, status, message);
@@ -401,10 +398,10 @@ static rill_status read_input(run *r)
     return RILL_OK;
 }
 
-/* While the queue is being filled, at the start or for an empty sort window, no worker takes inputs. */
+/* Begin (1) or end (0) filling the queue. While it is filled at the start, or for an empty sort window, no worker takes inputs. */
 static void set_filling(input_queue *q, int filling)
 {
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     q->filling = filling && (q->results.next_id == 0 || (q->sort != RILL_SORT_NONE && q->n == 0));
     if (!filling) pthread_cond_broadcast(&q->engine_cond);
 }
@@ -451,7 +448,8 @@ static rill_status write_results(run *r, int at_end)
 
 /* --- beginning and ending a run ----------------------------------------------------------------------------------- */
 
-/* Called with the lock held. Reading resumes when half of the queue is free. */
+/* Returns 1 if the caller's thread must not wait: a result can be written, the run ends, or half of the queue is free for reading. The lock
+ * is held. */
 static int can_continue(const run *r)
 {
     const input_queue *q = r->queue;
@@ -464,7 +462,7 @@ static int can_continue(const run *r)
 static int await_workers(const run *r)
 {
     input_queue *q = r->queue;
-    LOCK_TO_END_OF_BLOCK(q);
+    RILL__LOCK_SCOPE(&q->lock);
     for (int late = 0; !late && q->n + q->n_exclusive + q->n_held > 0 && !can_continue(r);) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -493,7 +491,8 @@ static rill_status run_loop(run *r)
     }
 }
 
-/* Finished results are written even after a failure. The error is restored then, because the writer may overwrite it. */
+/* End a run that has this status. After a failure, finished results are still written. Then the error is recorded again, because the writer
+ * may have overwritten it. */
 static rill_status end_run(run *r, rill_status status)
 {
     char message[RILL__MESSAGE_BYTES];
@@ -581,7 +580,7 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
     const int32_t started = start_threads(all);
     if (started > 0 && started < all->n) {
         warn_of_threads(all, started);
-        LOCK_TO_END_OF_BLOCK(&all->queue);
+        RILL__LOCK_SCOPE(&all->queue.lock);
         all->queue.n_engines = started;
     }
     const rill_status status = started > 0 ? run_loop(&r)
@@ -589,7 +588,7 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
                                                        "workers: cannot start a thread: use one worker, or raise the "
                                                        "limit of threads (ulimit -u, or the container's)");
     {
-        LOCK_TO_END_OF_BLOCK(&all->queue);
+        RILL__LOCK_SCOPE(&all->queue.lock);
         all->queue.done = 1;
         pthread_cond_broadcast(&all->queue.engine_cond);
     }
@@ -617,7 +616,7 @@ void rill_workers_stop(rill_workers *all)
 static void sum_stats(rill_workers *all, rill_stats *sum)
 {
     const input_queue *q = &all->queue;
-    LOCK_TO_END_OF_BLOCK(&all->queue);
+    RILL__LOCK_SCOPE(&all->queue.lock);
     for (int32_t i = 0; i < all->n; i++) statistics_add(sum, &all->workers[i].stats);
     sum->inputs = q->results.n_results;
     sum->failed = q->results.n_failed;

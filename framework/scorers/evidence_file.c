@@ -39,7 +39,7 @@ typedef struct footer {
 /* FNV-1a hash of the names of all actions, each with its terminating NUL; 0 if no action has a name. */
 static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model *model, int32_t actions)
 {
-    rill_text name = {.ctx = ctx};
+    RILL__SCOPED_TEXT(name, ctx);
     uint64_t hash = UINT64_C(14695981039346656037);
     rill_status status = RILL_OK;
     int named = 0;
@@ -51,7 +51,6 @@ static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model
         for (size_t i = 0; status >= 0 && i <= name.length; i++)
             hash = (hash ^ (unsigned char)name.data[i]) * UINT64_C(1099511628211);
     }
-    rill_text_clear(&name);
     *out = named ? hash | 1 : 0;
     return status;
 }

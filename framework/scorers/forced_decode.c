@@ -3,8 +3,8 @@
  *   given:text TEXT   the actions of TEXT and the end action
  *   given:ids 5 7 2   these actions, with an end action if any
  *
- * A forced first action of the model comes before them. An action with probability 0 gives no output. To score an output without end
- * action, set the item's length limit to its length. */
+ * A forced first action of the model comes before them. If the model gives an action probability 0, the input has no output. To score an
+ * output without end action, set the input's max_length to the output's length. */
 #include "internal.h"
 #include "rill/search_config.h"
 #include "text_constraints.h"

@@ -3,13 +3,13 @@
  *   require:TEXT[ ||| TEXT]   outputs contain all phrases, in any order
  *
  * A hypothesis's bank is the number of phrase tokens that it has. A token that advances a phrase is a candidate at any rank. An automaton
- * per phrase (Knuth, Morris and Pratt 1977) allows overlaps. */
+ * per phrase (Knuth, Morris and Pratt 1977) finds matches that overlap. */
 #include "internal.h"
 #include "text_constraints.h"
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
-/* Number of actions of each phrase that the hypothesis has just matched; the phrase's length from its first full match on. */
+/* For each phrase: how many of its first actions the hypothesis's last actions match. Once all are matched, the number stays. */
 typedef struct phrase_progress {
     uint8_t n_matched[MAX_PHRASES];
 } phrase_progress;
@@ -66,7 +66,7 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
     return RILL_OK;
 }
 
-/* Returns the constraint bank of a hypothesis after `action`; RILL_NO_ACTION: any action in no phrase. */
+/* Returns the constraint bank of a hypothesis after `action`. RILL_NO_ACTION stands for any action that is in no phrase. */
 static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
 {
     int32_t bank = 0;

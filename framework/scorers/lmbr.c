@@ -2,7 +2,7 @@
  * Deployment").
  *
  * An action gains theta_m P for each n-gram of length m, 1 to 4, that it completes (P: posterior, rill/evidence.h), and theta_0 in any
- * case. Instead of multiplying log-probabilities by lambda as in the paper, the thetas are divided by lambda: the same order.
+ * case. The paper multiplies log-probabilities by lambda; here the thetas are divided by lambda, which gives the same order of outputs.
  *
  * With self=N an input is decoded twice: the best N outputs of the first search are the evidence of the second. */
 #include <math.h>
@@ -32,32 +32,24 @@ typedef struct lmbr {
 
 /* --- evidence of inputs ----------------------------------------------------------------------------------------------- */
 
-/* Index of the first input whose id is not below `id`. */
-static size_t find_place(const lmbr *l, int64_t id)
+static int compare_ids(const void *left, const void *right)
 {
-    size_t low = 0, high = l->n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (l->input[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const input_evidence *a = left, *b = right;
+    return (a->id > b->id) - (a->id < b->id);
 }
 
-static const rill_ngrams *find_ngrams(const lmbr *l, int64_t id)
+/* Returns the evidence of the input with this id, or NULL. */
+static input_evidence *find_evidence(const lmbr *l, int64_t id)
 {
-    const size_t place = find_place(l, id);
-    return place < l->n && l->input[place].id == id ? l->input[place].ngrams : NULL;
+    return l->n > 0 ? bsearch(&(input_evidence){.id = id}, l->input, l->n, sizeof *l->input, compare_ids) : NULL;
 }
 
 static rill_status add_evidence(lmbr *l, int64_t id, const rill_evidence_kind *kind, rill_ngrams **out)
 {
-    const size_t place = find_place(l, id);
     RILL__TRY(RILL__GROW(l->ctx, l->input, l->capacity, l->n + 1, "evidence"));
     RILL__TRY(rill_ngrams_create(out, l->ctx, kind));
-    memmove(l->input + place + 1, l->input + place, (l->n++ - place) * sizeof *l->input);
+    size_t place = l->n++;
+    for (; place > 0 && l->input[place - 1].id > id; place--) l->input[place] = l->input[place - 1];
     l->input[place] = (input_evidence){id, *out};
     return RILL_OK;
 }
@@ -65,10 +57,10 @@ static rill_status add_evidence(lmbr *l, int64_t id, const rill_evidence_kind *k
 static void done(void *self, int64_t item_id)
 {
     lmbr *l = self;
-    const size_t place = find_place(l, item_id);
-    if (place == l->n || l->input[place].id != item_id) return;
-    rill_ngrams_free(l->input[place].ngrams);
-    memmove(l->input + place, l->input + place + 1, (--l->n - place) * sizeof *l->input);
+    input_evidence *own = find_evidence(l, item_id);
+    if (own == NULL) return;
+    rill_ngrams_free(own->ngrams);
+    memmove(own, own + 1, (size_t)(l->input + --l->n - own) * sizeof *own);
 }
 
 static rill_status begin(void *self, int64_t item_id)
@@ -82,7 +74,7 @@ static rill_status begin(void *self, int64_t item_id)
     return status;
 }
 
-/* Find out which evidence fits the model. Done at the scorer's first call only, since an instance serves one model. */
+/* Set l->kind to the kind of evidence that fits the model, at the scorer's first call: an instance serves one model. */
 static rill_status set_kind(lmbr *l, const rill_model *model)
 {
     if (l->has_kind) return RILL_OK;
@@ -97,7 +89,7 @@ static rill_status found(void *self, const rill_found *outputs)
 {
     lmbr *l = self;
     rill_ngrams *ngrams;
-    if (l->file != NULL || find_ngrams(l, outputs->item_id) != NULL) return RILL_OK;
+    if (l->file != NULL || find_evidence(l, outputs->item_id) != NULL) return RILL_OK;
     RILL__TRY(set_kind(l, outputs->model));
     RILL__TRY(add_evidence(l, outputs->item_id, &l->kind, &ngrams));
     for (int32_t i = 0; i < outputs->n && i < l->max_outputs; i++) {
@@ -187,11 +179,9 @@ static rill_status set_thetas(lmbr *l, const parameters *parsed)
 
 static rill_status open_file(lmbr *l, const char *path, size_t length)
 {
-    rill_text name = {.ctx = l->ctx};
-    rill_status status = rill_text_append(&name, path, length);
-    if (status >= 0) status = rill_evidence_open(&l->file, l->ctx, name.data);
-    rill_text_clear(&name);
-    return status;
+    RILL__SCOPED_TEXT(name, l->ctx);
+    RILL__TRY(rill_text_append(&name, path, length));
+    return rill_evidence_open(&l->file, l->ctx, name.data);
 }
 
 static rill_status read_arguments(lmbr *l, const char *text)
@@ -272,14 +262,14 @@ static rill_status add_row(const lmbr *l, const rill_ngrams *g, const rill_score
 static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     lmbr *l = self;
-    const rill_ngrams *g = NULL;
+    const input_evidence *own = NULL;
     RILL__TRY(set_kind(l, rows->model));
     for (int32_t row = 0; row < rows->n; row++) {
-        if (row == 0 || rows->item_id[row] != rows->item_id[row - 1]) g = find_ngrams(l, rows->item_id[row]);
-        if (g == NULL) continue; /* the first search with self=N has no evidence */
+        if (row == 0 || rows->item_id[row] != rows->item_id[row - 1]) own = find_evidence(l, rows->item_id[row]);
+        if (own == NULL) continue; /* the first search with self=N has no evidence */
         RILL__TRY(rill_modifiers_reward(mods, row, (float)l->theta[0]));
         RILL__TRY(rill_modifiers_end_reward(mods, row, (float)l->theta[0]));
-        RILL__TRY(add_row(l, g, rows, row, mods));
+        RILL__TRY(add_row(l, own->ngrams, rows, row, mods));
     }
     return RILL_OK;
 }

@@ -13,7 +13,7 @@
 /* maximum number of nodes in a lattice: without it, a mistyped node number could allocate all memory */
 enum { MAX_NODES = 1 << 20 };
 
-/* --- creation ------------------------------------------------------------------------------------------------------- */
+/* --- creation ----------------------------------------------------------------------------------------------------- */
 
 rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind)
 {
@@ -48,7 +48,7 @@ void rill_ngrams_begin(rill_ngrams *g)
     memset(g->level, 0, sizeof g->level);
 }
 
-/* --- occurrences of n-grams ----------------------------------------------------------------------------------------- */
+/* --- occurrences of n-grams --------------------------------------------------------------------------------------- */
 
 /* Record that output `entry` of the n-best list contains the n-gram action[0, m). */
 static rill_status add_occurrence(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
@@ -129,7 +129,7 @@ static int compare_occurrences(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-/* Sort the occurrences by n-gram, merge equal n-grams and add their masses: once for each n-best output. */
+/* Sort the occurrences by n-gram, and merge equal n-grams. Each output of the n-best list adds its mass once. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
@@ -137,7 +137,7 @@ static void merge_duplicates(rill_ngrams *g)
     for (size_t i = 0; i < g->n_occurrences; i++) {
         ngram_occurrence *last = n > 0 ? &g->occurrence[n - 1] : NULL;
         const ngram_occurrence now = g->occurrence[i];
-        /* lattices: 0, since their masses are computed later */
+        /* 0 for lattices, whose masses are computed later */
         const double mass = g->n_entries > 0 ? g->score[now.entry] : 0;
         if (last == NULL || last->phase != now.phase || memcmp(last->action, now.action, sizeof now.action) != 0) {
             g->occurrence[n] = now;
@@ -150,7 +150,7 @@ static void merge_duplicates(rill_ngrams *g)
     g->n_occurrences = n;
 }
 
-/* --- lattices ------------------------------------------------------------------------------------------------------ */
+/* --- lattices ----------------------------------------------------------------------------------------------------- */
 
 typedef struct lattice {
     rill_ngrams *g;
@@ -265,14 +265,14 @@ static rill_status add_all_ngrams(lattice *l)
     return RILL_OK;
 }
 
-/* --- n-gram probabilities in a lattice ----------------------------------------------------------------------------- */
+/* --- n-gram probabilities in a lattice ---------------------------------------------------------------------------- */
 
 /* Return how many first actions of the n-gram gram[0, m) are matched after `action`, if `held` were matched before it. */
 static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
 {
     for (int32_t length = held + 1; length > 0; length--) {
         if (gram[length - 1] != action || length > m) continue;
-        /* A match of `length` needs the last length - 1 matched actions to be the n-gram's first. */
+        /* For a match of `length`, the last length - 1 matched actions must be the n-gram's first ones. */
         if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
     }
     return 0;
@@ -320,7 +320,7 @@ static rill_status finish_lattice(rill_ngrams *g, double scale)
     return status;
 }
 
-/* --- layout of the levels ------------------------------------------------------------------------------------------- */
+/* --- layout of the table ------------------------------------------------------------------------------------------ */
 
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words)
 {
@@ -335,7 +335,7 @@ static size_t level_words(int level, size_t n)
     return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
-/* Write positions in one level of g->word: the level's arrays, and the number of n-grams written. */
+/* Where the next n-gram of one level is written in g->word: the level's arrays, and the number of n-grams already there. */
 typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;
@@ -382,7 +382,7 @@ static rill_status build_table(rill_ngrams *g)
     return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "an input has too many n-grams");
 }
 
-/* --- computing posteriors ------------------------------------------------------------------------------------------ */
+/* --- computing posteriors ----------------------------------------------------------------------------------------- */
 
 /* Convert scores to probabilities that sum to 1. */
 static void normalize_scores(rill_ngrams *g, double scale)
@@ -409,7 +409,7 @@ rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
     return build_table(g);
 }
 
-/* --- checking stored n-grams ---------------------------------------------------------------------------------------- */
+/* --- checking stored n-grams -------------------------------------------------------------------------------------- */
 
 static int is_valid_range(const ngram_level *level, int32_t begin, int32_t end)
 {
@@ -457,31 +457,16 @@ int ngrams_set_levels(rill_ngrams *g)
     return 1;
 }
 
-/* --- looking up an n-gram ------------------------------------------------------------------------------------------- */
-
-/* Return the index of the n-gram in a range of a level whose last action is `action`, or -1. */
-static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
-{
-    const int32_t found = rill__find_sorted(level->action + in.begin, in.end - in.begin, action);
-    return found < 0 ? -1 : in.begin + found;
-}
+/* --- looking up an n-gram ----------------------------------------------------------------------------------------- */
 
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m)
 {
     ngram_range in = {0, g->level[phase][0].n};
     for (int32_t i = 0; i < m; i++) {
         const ngram_level *level = &g->level[phase][i];
-        const int32_t index = find_in_level(level, in, context[i]);
-        if (index < 0) return (ngram_range){0, 0};
-        in = (ngram_range){level->first[index], level->first[index + 1]};
+        const int32_t found = rill__find_sorted(level->action + in.begin, in.end - in.begin, context[i]);
+        if (found < 0) return (ngram_range){0, 0};
+        in = (ngram_range){level->first[in.begin + found], level->first[in.begin + found + 1]};
     }
     return in;
-}
-
-float rill_ngrams_posterior(const rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m)
-{
-    if (phase < 0 || phase >= g->kind.phases || m < 1 || m > RILL_NGRAM_MAX) return 0;
-    const ngram_level *level = &g->level[phase][m - 1];
-    const int32_t index = find_in_level(level, ngrams_extend(g, phase, action, m - 1), action[m - 1]);
-    return index < 0 ? 0 : level->posterior[index];
 }

@@ -35,10 +35,10 @@ typedef struct ngram_edge {
 struct rill_ngrams {
     rill_context *ctx;
     rill_evidence_kind kind;
-    uint32_t *word; /* [n_words] the table, as the comment at the top describes it */
+    uint32_t *word; /* [n_words] the n-gram table, in the layout at the top of this file */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
-    /* The input of the computation: scores of n-best entries, or lattice edges; then the occurrences of n-grams in them. */
+    /* Input of the computation: either scores of the n-best outputs, or lattice edges. Below them: the n-grams found in these. */
     double *score; /* [n_entries] score of each output of the n-best list */
     size_t n_entries, scores_capacity;
     ngram_edge *edge; /* [n_edges] edges of the lattice */

@@ -4,7 +4,7 @@
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: the token that would complete one is banned
  *   allow:TEXT[ ||| TEXT]   outputs consist of these texts' tokens and the end token
- * No effect without arguments. The texts follow a forced first action (rill_domain.first_action). */
+ * Without arguments they have no effect. The texts follow a forced first action (rill_domain.first_action). */
 #include "text_constraints.h"
 
 #include <stdio.h>
@@ -153,14 +153,6 @@ static rill_status score_prefix(void *self, const rill_scorer_rows *rows, rill_m
     return RILL_OK;
 }
 
-/* Whether the last n actions on the path from the root to hypothesis `h` are action[0, n). */
-static int hyp_ends_with(const rill_hyp_node *hyps, int32_t h, const int32_t *action, int32_t n)
-{
-    for (; n > 0; n--, h = hyps[h].parent)
-        if (hyps[h].parent < 0 || hyps[h].action != action[n - 1]) return 0;
-    return 1;
-}
-
 static rill_status score_ban(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     constraint *c = self;
@@ -169,7 +161,7 @@ static rill_status score_ban(void *self, const rill_scorer_rows *rows, rill_modi
     for (int32_t row = 0; row < rows->n && active; row++)
         for (const phrase *p = c->phrase; p < c->phrase + c->n_phrases; p++) {
             const int32_t *action = c->action + p->first;
-            if (hyp_ends_with(rows->hyp_nodes, rows->hyp_node[row], action, p->n - 1))
+            if (rill__hyp_ends_with(rows->hyp_nodes, rows->hyp_node[row], action, p->n - 1, RILL_NO_ACTION))
                 RILL__TRY(rill_modifiers_ban(mods, row, action[p->n - 1]));
         }
     return RILL_OK;

@@ -19,7 +19,7 @@
 struct rill_trie {
     rill_context *ctx;
     int32_t actions, longest;
-    int32_t *store; /* [n_store] the sequences one after another, each as its length and its actions */
+    int32_t *store; /* [n_store] the sequences one after another, each as its length followed by its actions */
     size_t n_store, store_capacity;
     size_t n;
     const int32_t **sequence; /* [n] pointers to the sequences in `store`, in sorted order */
@@ -217,7 +217,7 @@ static trie *find_trie(const rill_context *first, const struct stat *info, int64
     return NULL;
 }
 
-/* Called with the root context's lock held. */
+/* Find the file's trie among those in use, or read it, and count one more user. The root context's lock is held. */
 static rill_status acquire(trie **out, rill_context *first, const rill_file *file)
 {
     struct stat info;
@@ -237,28 +237,23 @@ static rill_status acquire(trie **out, rill_context *first, const rill_file *fil
 
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path)
 {
-    rill_file file;
+    rill_file file __attribute__((cleanup(rill_file_close)));
     *out = NULL;
     RILL__TRY(rill_file_open(&file, ctx, path, RILL_FILE_REGULAR));
-    pthread_mutex_lock(&ctx->root_ctx->lock);
-    const rill_status status = acquire(out, ctx->root_ctx, &file);
-    pthread_mutex_unlock(&ctx->root_ctx->lock);
-    rill_file_close(&file);
-    return status;
+    RILL__LOCK_SCOPE(&ctx->root_ctx->lock);
+    return acquire(out, ctx->root_ctx, &file);
 }
 
 void trie_release(rill_context *ctx, trie *t)
 {
     rill_context *first = ctx->root_ctx;
     if (t == NULL) return;
-    pthread_mutex_lock(&first->lock);
-    if (--t->n_users == 0) {
-        trie **link = &first->tries;
-        while (*link != t) link = &(*link)->next;
-        *link = t->next;
-        rill_free(first, t, t->bytes);
-    }
-    pthread_mutex_unlock(&first->lock);
+    RILL__LOCK_SCOPE(&first->lock);
+    if (--t->n_users > 0) return;
+    trie **link = &first->tries;
+    while (*link != t) link = &(*link)->next;
+    *link = t->next;
+    rill_free(first, t, t->bytes);
 }
 
 uint32_t trie_child(const trie *t, uint32_t node, int32_t action)

@@ -1,6 +1,6 @@
 /* At-limit "best-ended": an input that reaches the length limit without outputs gets its best hypothesis that ever ended.
  *
- * Order: higher final score, earlier timestep, lower rank of the parent, lower rank of the choice. */
+ * The best is the one with the higher final score, then the earlier timestep, the parent of better rank, the choice of better rank. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: the beam entry at `rank`, extended by `choice`. */
@@ -74,10 +74,7 @@ static int before_outputs(rill_engine *e, item *it, int needs_output)
     return is_used;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->at_limit == RILL_LIMIT_BEST_ENDED;
-}
-
-const search_variant best_ended = {
-    .name = "best-ended", .has_settings = has_settings, .read_choices = read_choices, .before_outputs = before_outputs};
+const search_variant best_ended = {.name = "best-ended",
+                                   .selected_by = {offsetof(rill_settings, at_limit), RILL_LIMIT_BEST_ENDED},
+                                   .read_choices = read_choices,
+                                   .before_outputs = before_outputs};

@@ -1,8 +1,8 @@
 /* Certificates: proofs that outputs are the model's best. A certified output of rank j is the input's j-th best of all outputs that the
  * model could produce.
  *
- * U is an upper bound on the final score that an abandoned hypothesis could have reached. Outputs with a final score of at least all U are
- * certified. The search abandons
+ * U is an upper bound on the final score that an abandoned hypothesis could have reached, and B is the greatest U (item.abandoned_bound).
+ * Outputs with a final score of at least B are certified. The search abandons
  *
  *   - choices that the domain did not return, or that the row's limit cut: at most the parent's score plus the smaller of the last
  *     returned log-probability and log(1 - the sum of the returned probabilities)
@@ -14,7 +14,7 @@
  *
  * Under at-limit "open" prefixes of the maximum length are outputs too.
  *
- * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by unreturned probabilities is ours. */
+ * Source: best-first search (Meister, Vieira and Cotterell 2020). The bound by probabilities that were not returned is rill's own. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -90,7 +90,7 @@ double certify_bound(const chain *c, const item *it, double score, int32_t phase
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-/* After a phase: raise B (the bound on outputs that were not found) to that of the best hypothesis that the phase abandoned. */
+/* After a phase: raise B, the bound on outputs that were not found, to the bound of the best hypothesis that the phase abandoned. */
 static void phase_over(const rill_engine *e, item *it)
 {
     if (it->abandoned_path_score == RILL_SCORE_DEAD) return;
@@ -98,10 +98,7 @@ static void phase_over(const rill_engine *e, item *it)
     it->abandoned_path_score = RILL_SCORE_DEAD;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->certify;
-}
-
-const search_variant certificates = {
-    .name = "certificates", .has_settings = has_settings, .check = check, .phase_over = phase_over};
+const search_variant certificates = {.name = "certificates",
+                                     .selected_by = {offsetof(rill_settings, certify), 1},
+                                     .check = check,
+                                     .phase_over = phase_over};

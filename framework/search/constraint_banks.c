@@ -1,7 +1,7 @@
 /* Divides an input's beam into constraint banks: dynamic beam allocation (Post and Vilar 2018).
  *
- * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries. Unused entries go
- * to the bank before. */
+ * A candidate's bank is the number of lexical constraints that it meets. Each bank gets an equal part of the k entries. Entries
+ * that a bank cannot fill go to the next lower bank, and from the lowest to the highest. */
 #include <stdlib.h>
 
 #include "engine_internal.h"
@@ -9,9 +9,8 @@
 /* Return the constraint bank of the child that `action` makes of a hypothesis with these rules. */
 static int32_t child_bank(const row_rules *rules, int32_t action)
 {
-    for (int32_t i = 0; i < rules->kept.n; i++)
-        if (rules->kept.action[i] == action) return (int32_t)rules->kept.value[i];
-    return rules->default_bank;
+    const int32_t i = rill__find_sorted(rules->kept.action, rules->kept.n, action);
+    return i >= 0 ? (int32_t)rules->kept.value[i] : rules->default_bank;
 }
 
 /* Write all children of the input to t->heads, with their constraint banks; returns their number. row: the input's first row. */
@@ -34,7 +33,8 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
     return n;
 }
 
-/* Divide beam entries among constraint banks. found: [banks] candidates of each bank; share: [banks] receives its entries. */
+/* Divide `places` beam entries among constraint banks. found: [banks] number of candidates of each bank; share: [banks] out: number of
+ * entries of each bank. */
 static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
 {
     for (int32_t b = 0; b < banks; b++) share[b] = places / banks;
@@ -74,7 +74,7 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
 {
     (void)it;
     (void)stride;
-    children_need_width(need, (size_t)*n_children);
+    raise_size(&need->max_width, (size_t)*n_children);
 }
 
 const search_variant constraint_banks = {

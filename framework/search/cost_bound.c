@@ -1,4 +1,5 @@
-/* rill_settings_cost(): upper bounds on the cost of one input's search. In doubles: products of settings may exceed 64-bit integers. */
+/* rill_settings_cost(): upper bounds on the cost of one input's search. They are doubles, because products of settings may exceed 64-bit
+ * integers. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -12,7 +13,7 @@ static double max_steps(const rill_settings *s, const rill_domain_info *info, do
     double steps = info->max_length > s->min_length ? info->max_length : s->min_length;
     if (s->max_length > 0 || s->max_length_factor > 0) steps = floor(s->max_length_factor * size) + s->max_length;
     if (info->max_positions > 0 && steps > info->max_positions) steps = info->max_positions;
-    return (steps > 1 ? steps : 1) + 1; /* one more for the end action, after the last action */
+    return (steps > 1 ? steps : 1) + 1; /* one more timestep for the end action, after the last action */
 }
 
 /* Return the maximum number of choices (next actions) requested for each live hypothesis. */

@@ -4,8 +4,8 @@
  *   accelerated   a child gets the log-probability of the representative's child, and continues its state
  *   naive         a second scoring pass gives the best children of other hypotheses exact scores, from their own states
  *
- * Hypotheses are equivalent if they have the same key (last action, or a user's function) and the same class of the domain
- * (rill_domain.classify), so the same actions are legal. */
+ * Hypotheses are equivalent if they have the same key and the same class of the domain (rill_domain.classify). The key is the last action,
+ * or the result of a user's function. The class makes sure that the same actions are legal. */
 #include "engine_internal.h"
 
 /* Data of cube pruning in one timestep. */
@@ -139,8 +139,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Give each live beam entry of input `index` its representative's row; these rows move to *to and on. base: the input's first beam entry;
- * from: its first row. */
+/* Give each live beam entry of input `index` its representative's row. The rows of representatives move to row *to and the next ones. base:
+ * the input's first beam entry; from: its first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -192,8 +192,8 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second scoring pass -------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. Hypotheses with such children that are not
- * representatives get a row in the second pass. *next: row of the next representative. */
+/* Naive cube pruning of one input; n_taken counts each hypothesis's children among the best. A hypothesis with such children
+ * that is not a representative gets a row in the second pass. *next: row of the next representative. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;
@@ -260,11 +260,6 @@ static rill_status restrict_rows(timestep *t)
 
 /* --- table of the search variant ---------------------------------------------------------------------------------- */
 
-static int has_settings(const rill_settings *s)
-{
-    return s->cube > RILL_CUBE_NONE;
-}
-
 static rill_status check(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info)
 {
     (void)info;
@@ -284,7 +279,7 @@ static void free_timestep(timestep *t)
 }
 
 const search_variant cube_pruning = {.name = "cube pruning",
-                                     .has_settings = has_settings,
+                                     .selected_by = {offsetof(rill_settings, cube), RILL_CUBE_NAIVE},
                                      .check = check,
                                      .make_rows = make_rows,
                                      .add_round = add_round,

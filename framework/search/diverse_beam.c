@@ -102,7 +102,8 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Append the group's best children to the chosen ones. Choices are sorted, so the first that cannot beat the heap's worst ends the row. */
+/* Append the group's best children to the chosen ones. Choices are sorted, so a row's reading ends at the first choice that cannot beat the
+ * heap's worst child. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
@@ -117,7 +118,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
             heap_offer(heap, &n, places, &(merge_head){penalized_score(c, rank, &child), child, rank, row, i, group});
         }
     }
-    /* Counted only now, so that choices of one group do not penalise each other. */
+    /* The choices are counted only now, so that those of one group do not penalise each other. */
     for (const int32_t end = c->n_chosen + n; c->n_chosen < end; c->n_chosen++)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }
@@ -178,11 +179,6 @@ static int32_t choose_children(timestep *t, const item *it, int32_t row)
     return c.n_chosen;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->groups > 1;
-}
-
 /* In the first timestep a heap of all `stride` choices of the empty hypothesis follows the k chosen children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
@@ -190,11 +186,11 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
     enum { SCRATCH_PER_PLACE = 7 };
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;
-    children_need_width(need, (size_t)k + (size_t)stride);
-    children_need_scratch(need, SCRATCH_PER_PLACE * (size_t)k * sizeof(int32_t));
+    raise_size(&need->max_width, (size_t)k + (size_t)stride);
+    raise_size(&need->scratch, SCRATCH_PER_PLACE * (size_t)k * sizeof(int32_t));
 }
 
 const search_variant diverse_beam_search = {.name = "diverse beam search",
-                                            .has_settings = has_settings,
+                                            .selected_by = {offsetof(rill_settings, groups), 2},
                                             .reserve = reserve,
                                             .choose_children = choose_children};

@@ -5,7 +5,7 @@
  * An ended child above T becomes an output, other children enter the frontier. An empty frontier proves the outputs. A limit (exact_rows,
  * memory) may end the search earlier.
  *
- * An expansion scores only some choices; a copy of the prefix, without state, stays for the rest.
+ * An expansion uses only a prefix's best choices. A copy of the prefix, without state, stays in the frontier for the rest.
  *
  * Once the frontier is large the deepest prefixes go first, which bounds memory. Heuristics and scorers' limits do not apply.
  *
@@ -410,8 +410,8 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
-/* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of the beam search's and that of the
- * prefixes left in the frontier. */
+/* End the exact search. B, the bound on outputs that were not found (certify.c), is the smaller of two bounds: that of the beam search, and
+ * that of the prefixes left in the frontier. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;
@@ -489,13 +489,8 @@ static int32_t n_choices(const rill_engine *e, const item *it)
     return it->owner == &exact ? it->exact->kind.n_choices : 0;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->exact;
-}
-
 const search_variant exact = {.name = "exact search",
-                              .has_settings = has_settings,
+                              .selected_by = {offsetof(rill_settings, exact), 1},
                               .before_step = before_step,
                               .before_merge = before_merge,
                               .n_choices = n_choices,

@@ -1,7 +1,8 @@
 /* Sampling: a timestep extends each beam entry by one randomly drawn choice.
  *
- * The distribution is the softmax of the scores, with bonuses, divided by the temperature, restricted to the top_k best (Fan, Lewis and
- * Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent and may be equal.
+ * The distribution is the softmax of the scores, bonuses included, divided by the temperature. It is restricted to the top_k best choices
+ * (Fan, Lewis and Dauphin 2018), then to the smallest set with total probability top_p (Holtzman et al. 2020). Samples are independent and
+ * may be equal.
  *
  * Random numbers are hashes of seed, input, timestep, phase, rank and index, so results do not depend on batching or threads. The hash is
  * splitmix64's finaliser (Steele, Lea and Flood 2014), applied per 64-bit word. */
@@ -76,11 +77,6 @@ static int32_t choose_children(timestep *t, const item *it, int32_t row)
     return found;
 }
 
-static int has_settings(const rill_settings *s)
-{
-    return s->sample > 0;
-}
-
 static int32_t n_choices(const rill_engine *e, const item *it)
 {
     (void)e;
@@ -92,12 +88,12 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
 {
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;
-    children_need_width(need, (size_t)k);
-    children_need_scratch(need, (size_t)stride * sizeof(double));
+    raise_size(&need->max_width, (size_t)k);
+    raise_size(&need->scratch, (size_t)stride * sizeof(double));
 }
 
 const search_variant sampling = {.name = "sampling",
-                                 .has_settings = has_settings,
+                                 .selected_by = {offsetof(rill_settings, sample), 1},
                                  .n_choices = n_choices,
                                  .reserve = reserve,
                                  .choose_children = choose_children};

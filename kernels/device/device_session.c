@@ -271,9 +271,3 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
     if (status != RILL_OK) to->n = 0;
     return status;
 }
-
-int32_t rill_session_vocab_subset_size(const rill_session *s, rill_vocab_subset subset, int32_t slot)
-{
-    if (subset < 1 || (size_t)subset > s->network->n_subsets || slot < 0 || (size_t)slot >= s->n_slots) return 0;
-    return (int32_t)dev_get_subset(s, (size_t)subset - 1, slot)->n;
-}

@@ -176,7 +176,8 @@ static void compare_row(drawn_request *x, const rill_score_result *all, const ri
     }
     for (int32_t i = 0; i < actions; i++) x->logp[i] = -INFINITY;
     for (int32_t i = 0; i < all->count[r]; i++) x->logp[all->action[from + (size_t)i]] = all->logp[from + (size_t)i];
-    for (int32_t q = rill_score_request_first_pick(request, r); q < request->n_picks && request->pick_row[q] == r; q++)
+    for (int32_t q = rill_lower_bound(request->pick_row, request->n_picks, r);
+         q < request->n_picks && request->pick_row[q] == r; q++)
         assert_memory_equal(&found->pick_logp[q], &x->logp[request->pick_action[q]], sizeof *x->logp);
 }
 

@@ -44,7 +44,6 @@ static void no_inputs(void **state)
     begin(&b, "", NULL);
     assert_int_equal(rill_engine_step(b.engine), RILL_AGAIN);
     assert_int_equal(rill_engine_next(b.engine, &result), RILL_AGAIN);
-    assert_int_equal(rill_engine_pending(b.engine), 0);
     assert_true(rill_engine_idle(b.engine));
     assert_true(rill_engine_free_slots(b.engine) > 0);
     rill_engine_close_input(b.engine);
@@ -96,16 +95,15 @@ static void free_slots_can_be_filled(void **state)
     bench b;
     const rill_result *result;
     begin(&b, "actions=3 depth=3", NULL);
-    int64_t n_submitted = 0, taken = 0;
+    int64_t taken = 0;
     for (int round = 0; round < 50; round++) {
         int64_t free_slots = rill_engine_free_slots(b.engine);
-        for (int64_t i = 0; i < free_slots; i++)
-            assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK), n_submitted++;
+        for (int64_t i = 0; i < free_slots; i++) assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
         assert_int_equal(rill_engine_free_slots(b.engine), 0);
         assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_AGAIN);
         assert_int_equal(rill_engine_step(b.engine), RILL_OK);
         while (rill_engine_next(b.engine, &result) == RILL_OK) assert_int_equal(result->id, taken++);
-        assert_true(n_submitted - taken >= rill_engine_pending(b.engine));
+        assert_true(harness_finished(b.engine) >= taken);
     }
     assert_true(taken > 10);
     end(&b);
@@ -212,7 +210,7 @@ static void destroyed_midway(void **state)
             bench b;
             const rill_result *result;
             begin(&b, path ? "depth=6 state=path phases=2" : "depth=6 state=parent ending=5", NULL);
-            while (rill_engine_free_slots(b.engine) > 0 && rill_engine_pending(b.engine) < 20)
+            for (int n = 0; n < 20 && rill_engine_free_slots(b.engine) > 0; n++)
                 assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
             for (int i = 0; i < steps; i++) assert_true(rill_engine_step(b.engine) >= 0);
             if (steps % 2) rill_engine_next(b.engine, &result);

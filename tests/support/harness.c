@@ -140,3 +140,10 @@ void harness_end(rill_context *ctx, const harness_memory *memory)
     assert_int_equal(memory->wrong_sizes, 0);
     if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first_violation);
 }
+
+int64_t harness_finished(const rill_engine *engine)
+{
+    rill_stats stats = {.struct_size = sizeof stats};
+    rill_engine_stats(engine, &stats);
+    return stats.inputs;
+}

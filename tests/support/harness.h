@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "rill/context.h"
+#include "rill/engine.h"
 
 /* Read the options; call first in main(). Returns 0, or -1 after printing the usage. */
 int harness_options(int argc, char **argv);
@@ -57,6 +57,9 @@ rill_context_options harness_memory_options(harness_memory *memory);
  * violations. */
 rill_context *harness_begin(harness_memory *memory);
 void harness_end(rill_context *ctx, const harness_memory *memory);
+
+/* The number of inputs with a result. */
+int64_t harness_finished(const rill_engine *engine);
 
 #define HARNESS_MAIN(tests)                               \
     int main(int argc, char **argv)                       \

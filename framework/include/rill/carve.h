@@ -1,7 +1,7 @@
 /* One allocation for several arrays; every array begins at a cache line.
  *
- *   scratch   temporary arrays of a call. The layout function runs twice: without a block to add up sizes, then to set pointers.
- *             The block only grows. Growing loses its content.
+ *   scratch   temporary arrays of a call. The layout function runs twice: first without a block, to add up
+ *             sizes, then with the block, to set the pointers. The block only grows. Its content is lost when it grows.
  *
  *                 rill_carver carver = {0};
  *                 lay_out(&work, &carver);
@@ -38,7 +38,7 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c);
 
-/* A column: the address of its pointer, and the size of an element. */
+/* A column: the address of the pointer to its elements, and the size of one element. */
 typedef struct rill_array {
     void *place;
     size_t size;

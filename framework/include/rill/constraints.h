@@ -13,7 +13,7 @@ RILL_C_BEGIN
  *
  *     prefix:The cat ||| ban:dog ||| ban:a big ||| require:mat
  *
- * The run must have the scorers. Scorers that the line does not name keep the run's arguments.
+ * A line may name only scorers of the run. Scorers that it does not name keep the run's arguments.
  * prefix, ban, allow and require do nothing without arguments. */
 typedef struct rill_constraints rill_constraints;
 

@@ -108,7 +108,7 @@ typedef struct rill_text {
 } rill_text;
 
 /* strtod(), snprintf() and vsnprintf() with a decimal point in every locale. rill reads and writes all numbers with them.
- * rill_read_number() reads decimal numbers, "inf" and "nan" only: nothing of " 2", "+2" and "0x2". */
+ * rill_read_number() accepts decimal numbers, "inf" and "nan" only; it reads nothing from " 2", "+2" or "0x2". */
 RILL_API double rill_read_number(const char *text, char **end);
 /* Write a number with "%.15g", or with "%.17g" if needed to read back the same number. Returns the length, as snprintf(). */
 RILL_API int rill_write_number(char *out, size_t size, double number);
@@ -131,7 +131,8 @@ RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) 
 RILL_API void rill_text_reset(rill_text *text); /* length 0, memory kept */
 RILL_API void rill_text_clear(rill_text *text); /* memory freed */
 
-/* The status with which a function returns that opens *out. After a failure close(*out) is called, and *out set to NULL. */
+/* For the return statement of a function that opens *out: the value is `status`. On failure close(*out) is called first, and *out set to
+ * NULL. */
 #define RILL_OPENED(status, out, close)       \
     __extension__({                           \
         const rill_status status_ = (status); \

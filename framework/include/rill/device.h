@@ -1,7 +1,7 @@
 /* Devices and compute graphs: a domain describes the computation of its neural network as data.
  *
  * A domain defines *what* is computed for a row (one hypothesis), a device *how*: block sizes, threads, kernels.
- * A row's result never depends on the other rows of the batch: bit-exactly on one device, unless opened as `fast`.
+ * A row's result on one device is bit-identical whatever other rows the batch has, unless the device was opened as `fast`.
  *
  *   open    rill_device_open() · build the network: constants, matrices, tables, graphs · rill_network_finish() checks them.
  *           Device and network are const from then on. Any number of threads may use them.
@@ -45,11 +45,11 @@ typedef struct rill_device_options {
     /* "cpu" or NULL; "cuda", "cuda:1": a GPU by number; "auto": the first usable GPU, else the processor */
     const char *name;
     /* instruction set, for tests: "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx", "neon", "neon-dotprod",
-     * "neon-i8mm"; NULL: the best one. Results differ in the last bits */
+     * "neon-i8mm"; NULL: the best that the processor has. Results differ in the last bits */
     const char *kernels;
     /* 1: use the GPU's fastest GEMMs; a row's last bits may then depend on the batch */
     int fast;
-    /* the weights are int8: only the CPU supports them, other devices are refused, and "auto" skips them */
+    /* 1: the weights are int8, which only the CPU supports: other devices are refused, and "auto" skips GPUs */
     int int8;
 } rill_device_options;
 
@@ -115,9 +115,10 @@ RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
 /* Derive an index space from `parent`:
  *   where     the rows of `parent` with `column` >= 0, in order
- *   distinct  one row per distinct value >= 0 of `column`, such as the parents that siblings share; may have duplicates
- *   ragged    the tokens of all rows: row r of `parent`, RILL_ROWS, has length[r] >= 0 tokens
- * Create index spaces before the first operation, from columns that the host passes. `distinct` has no derived spaces. */
+ *   distinct  one row per distinct value >= 0 of `column`, such as the parents that siblings share. A device that runs the rows in
+ *             blocks may repeat a value, once per block
+ *   ragged    the tokens of all rows: row r of `parent`, which is always RILL_ROWS, has length[r] >= 0 tokens
+ * Create index spaces before the first operation, from columns that the host passes. No space can be derived from a `distinct` one. */
 RILL_API rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space parent,
                                                  rill_column column);
 RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
@@ -181,7 +182,7 @@ typedef struct rill_session rill_session;
 RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads);
 RILL_API void rill_session_close(rill_session *stream); /* closing NULL does nothing */
 
-/* Reserve rows for node ids below `nodes` and slots below `slots`. The tables keep their contents. */
+/* Reserve table rows for node ids below `nodes` and slots below `slots`. The tables keep their contents. */
 RILL_API rill_status rill_session_reserve(rill_session *stream, int32_t nodes, int32_t slots);
 
 /* Give slot slots[i] units[i] rows in every ragged table, for each i < n. The slot's old contents are lost.
@@ -205,7 +206,6 @@ RILL_API rill_status rill_session_read(const rill_session *stream, rill_table ta
 /* Set an input's vocabulary subset: n symbols in ascending order. */
 RILL_API rill_status rill_session_set_vocab_subset(rill_session *stream, rill_vocab_subset list, int32_t slot,
                                                    int32_t n, const int32_t *symbols);
-RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill_vocab_subset list, int32_t slot);
 
 /* --- running graphs ----------------------------------------------------------------------------------------------- */
 

@@ -17,8 +17,8 @@
  *   model   open, any other calls, close
  *   runner  (what an engine calls: one per thread) start, decoding calls, stop. Without `start` the model is its own runner
  *   item    encode(slot) · per timestep step and score · finalize once per output · drop(slot). Under a memory limit an item may restart
- *   node    step computes its state · score and its children's step read the state · free ends it: under RILL_STATE_PARENT after the
- *           children's step, under RILL_STATE_PATH when no hypothesis passes through it
+ *   node    step computes its state · score, and the step of its children, read the state · free releases the state: under
+ *           RILL_STATE_PARENT after the children's step, under RILL_STATE_PATH when no hypothesis passes through the node
  *
  * Threads: with `start` the model is const, and several runners decode from it. A runner's methods run on its engine's thread, one at
  * a time. Any thread may call the model's methods: `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`,
@@ -130,7 +130,7 @@ typedef struct rill_score_request {
     const int32_t *legal_set;
     /* number of picks: actions whose log-probability is requested by id, legal or not */
     int32_t n_picks;
-    const int32_t *pick_row;    /* [n_picks] row of each pick; ascending */
+    const int32_t *pick_row;    /* [n_picks] row of each pick; ascending, see rill_lower_bound() */
     const int32_t *pick_action; /* [n_picks] action of each pick; ascending within a row, no duplicates */
 } rill_score_request;
 
@@ -157,12 +157,6 @@ typedef struct rill_score_result {
     /* [n_picks] log-probability of each pick, bit-identical to logp; RILL_SCORE_DEAD: illegal */
     float *pick_logp;
 } rill_score_result;
-
-/* Return the index of the first pick of rows >= `row`; n_picks if none. */
-static inline int32_t rill_score_request_first_pick(const rill_score_request *request, int32_t row)
-{
-    return rill_lower_bound(request->pick_row, request->n_picks, row);
-}
 
 /* Whether an action is legal in a row. */
 static inline int rill_score_request_allows(const rill_score_request *request, int32_t row, int32_t action)

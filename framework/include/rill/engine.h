@@ -169,7 +169,7 @@ typedef struct rill_request {
 RILL_API int rill_setting_is_per_request(const rill_option *setting);
 
 /* Upper bounds on the cost of one input's search, for servers that limit requests. Most searches cost far less.
- * Without the model's memory. */
+ * The model's own memory is not included. */
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost), set by the caller */
     double steps;       /* maximum number of timesteps */
@@ -182,7 +182,7 @@ typedef struct rill_cost {
 RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size,
                                  rill_cost *out);
 
-/* Submit a request. *id: its result's id; `id` may be NULL. On failure nothing is queued, and the engine remains usable.
+/* Submit a request. *id: the id of its result; `id` may be NULL. On failure nothing is queued, and the engine remains usable.
  *   RILL_OK · RILL_AGAIN (queue full) · RILL_ERR_OPTION (invalid setting, option or arguments) · RILL_ERR_ABI (struct_size) ·
  *   RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
@@ -209,15 +209,12 @@ RILL_API rill_status rill_engine_step(rill_engine *engine);
 /* Return 1 if no input is waiting or in flight and all results are taken, else 0. */
 RILL_API int rill_engine_idle(const rill_engine *engine);
 
-/* Return the number of inputs waiting or in flight. */
-RILL_API int64_t rill_engine_pending(const rill_engine *engine);
-
 /* Why an output ends. */
 typedef enum rill_finish_reason {
-    RILL_FINISH_REASON_STOP = 0,  /* the output ends with the end action */
+    RILL_FINISH_REASON_STOP = 0,  /* the output is complete: its last action ends it */
     RILL_FINISH_REASON_LENGTH,    /* the output was cut off at the length limit */
     RILL_FINISH_REASON_TIMEOUT,   /* the output was cut off at the request's deadline */
-    RILL_FINISH_REASON_HEURISTIC, /* because a heuristic stopped the search */
+    RILL_FINISH_REASON_HEURISTIC, /* the output was cut off because a heuristic stopped the search */
 } rill_finish_reason;
 
 /* The reason's name in JSON: "stop", "length", "timeout" or "heuristic". */

@@ -68,9 +68,6 @@ RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t
  *   RILL_OK · RILL_ERR_INPUT (no output or path, or a node in different phases) · RILL_ERR_ARGUMENT (scale) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_ngrams_finish(rill_ngrams *ngrams, double scale);
 
-/* Returns the posterior, 0 to 1, of the n-gram action[0, m) in a phase, 1 <= m <= 4; 0 if not in the table. */
-RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, const int32_t *action, int32_t m);
-
 /* --- evidence files ----------------------------------------------------------------------------------------------- */
 
 /* Receives chunks of the written file, valid during the call. A negative return ends the writing. */

@@ -64,7 +64,7 @@ typedef struct rill_domain_info {
     const char *description; /* one line about the loaded model, owned by the domain until close; may be NULL */
     /* Memory use in bytes, for the setting `memory`. node_bytes 0: that setting is refused. */
     int64_t node_bytes; /* bytes per hypothesis state (recurrent state, or one position of the KV cache) */
-    int64_t slot_bytes; /* memory per input in flight, in bytes */
+    int64_t slot_bytes; /* bytes per input in flight */
     /* further memory per token of an input, in bytes (rill_input.size) */
     int64_t slot_unit_bytes;
     /* hard limit on an output's length in actions (position embeddings); 0: none */
@@ -74,8 +74,8 @@ typedef struct rill_domain_info {
     int32_t end_action;
     /* 1: choices may have terminal flags (RILL_ENDS_BY_FLAG). The engine then requests all actions under an end rule */
     int terminals_by_flag;
-    /* with `collect`: number of live hypotheses that fill the device; 0: one micro-batch. With twice as many, the engine forms two
-     * micro-batches and prepares one while the device computes the other */
+    /* for domains with collect(): number of live hypotheses that fill the device; 0: one micro-batch. With twice as many, the engine forms
+     * two micro-batches and prepares one while the device computes the other */
     int32_t group_rows;
     /* 1: finalize reads only length, action, action_logp, path_score, logp and truncated of a hypothesis, and nothing that other calls
      * write. Any runner may then finalize, with slot -1 and other pointers NULL */

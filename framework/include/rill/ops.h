@@ -74,15 +74,14 @@ typedef enum rill_activation {
 #undef RILL_ENTRY
 } rill_activation;
 
-/* Count the activations: +1 for each entry. */
 #define RILL_ENTRY(NAME, name) +1
 enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
 #undef RILL_ENTRY
 
 /* --- operations on rows ------------------------------------------------------------------------------------------- */
 
-/* Properties of an operand, in lists of X(OPERATION, member, times, width, use). An operand has times * W floats per row; W is the width
- * with number `width`. Row operations have one width, the others name theirs at the list. */
+/* Properties of an operand, the `use` in lists of X(OPERATION, member, times, width, use). An operand has times * W floats per row, where W
+ * is the operation's width number `width`. Row operations have one width; the lists of other operations say which widths they have. */
 enum rill_operand_use {
     RILL_OUT = 1 << 0,           /* the operand is an output; other operands are inputs */
     RILL_OPTIONAL = 1 << 1,      /* the operand may be omitted */

@@ -14,7 +14,7 @@ RILL_C_BEGIN
 
 typedef struct rill_modifiers rill_modifiers;
 
-/* A hypothesis: its last action and its parent. Half a cache line, since backtraces visit uncached nodes. */
+/* A hypothesis: its last action and its parent. The struct is half a cache line, because backtraces visit nodes that are not cached. */
 typedef struct rill_hyp_node {
     int32_t parent;      /* index of the parent hypothesis; -1: none */
     int32_t action;      /* last action of the hypothesis; RILL_ACTION_START for an empty one */

@@ -53,7 +53,7 @@ typedef struct rill_settings {
     int32_t max_candidates;
     /* when an ended hypothesis becomes an output; 0 = "top", or the method's default */
     rill_finish finish;
-    int32_t stop_after; /* number of outputs after which an input's search stops; 0 = k, under stop top 1 */
+    int32_t stop_after; /* number of outputs after which an input's search stops; 0 = k, or 1 if `stop` is "top" */
     double patience;    /* stop_after = round(k * patience); 0 = unset; not combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
     int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
