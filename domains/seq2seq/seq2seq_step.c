@@ -73,8 +73,7 @@ rill_status seq_run_alignment(seq_runner *r, const seq_alignment *a)
 
 /* --- scores of tokens --------------------------------------------------------------------------------------------- */
 
-/* Set the scores of requested actions (picks) that are illegal to RILL_SCORE_DEAD. The softmax gives illegal ids a
- * probability too. */
+/* Give the score RILL_SCORE_DEAD to requested actions (picks) that are illegal: the softmax gives illegal ids a probability too. */
 static void drop_illegal_logp(const seq_model *m, const rill_score_request *req, rill_score_result *out)
 {
     for (int32_t q = 0; q < req->n_picks; q++)

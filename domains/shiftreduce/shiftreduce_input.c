@@ -338,7 +338,8 @@ static void boundary_features(const parser *p, int32_t word, int32_t *feature)
     for (size_t i = 1; i < parser_features(p); i++) feature[i] = -1;
 }
 
-/* The graph's input columns, in order of declaration: up to ENCODE_LAST one entry for each sentence, then one for each frame. */
+/* The graph's input columns, in order of declaration. Columns up to ENCODE_LAST have an entry per sentence, the others an entry per frame
+ * (a position of a sentence). */
 enum {
     ENCODE_SLOT,
     ENCODE_FRAMES,

@@ -92,7 +92,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
     size_t from = 0, n;
     while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
     while (t->strip_right && length > from) {
-        /* cut a space off only at the very end: a character map may leave bytes after it that are no character */
+        /* cut off a space only if no bytes follow it: a character map may leave bytes that are not a character */
         const size_t last = from + rill_utf8_prev(text + from, length - from);
         if (rill_white_space_length(text + last, length - last) != length - last) break;
         length = last;

@@ -55,7 +55,7 @@ typedef struct ngram_range {
 /* Return the range of n-grams of m + 1 actions that begin with context[0, m), oldest action first; m < 4. */
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
-/* Validate the words, perhaps from a file, and point `level` into them. Returns 0 if they are invalid. */
+/* Validate the table's memory (32-bit words, perhaps read from a file), and point `level` into it. Returns 0 if it is invalid. */
 int ngrams_set_levels(rill_ngrams *g);
-/* Reserve n_words words; the table owns them. */
+/* Reserve memory of n_words 32-bit words; the table owns it. */
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words);

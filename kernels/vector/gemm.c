@@ -19,7 +19,7 @@
 #define FLOATS(u, j) const vf b##j = (j) < nv ? v_load((const float *)VECTOR_AT(j, u)) : v_zero();
 #define LOWER(u, j) const vf b##j = (j) < nv ? v_load_lower_bf16(VECTOR_AT(j, u)) : v_zero();
 #define UPPER(u, j) const vf b##j = (j) < nv ? v_load_upper_bf16(VECTOR_AT(j, u)) : v_zero();
-/* Multiply a[offset] of every row by the weights that `what` (FLOATS, LOWER, UPPER) loads from the line u after w. */
+/* Multiply a[offset] of every row by the weights that `what` (FLOATS, LOWER, UPPER) loads from the u-th cache line after w. */
 #define STEP(what, u, offset)         \
     {                                 \
         VECTORS(what, u)              \

@@ -387,7 +387,7 @@ static void use_mask(const rill_script *s, array *mask)
 {
     place *p = &s->watch->place[mask->unused_place - 1];
     mask->unused_place = 0;
-    if (p->call_unused > 0) p->call_unused--; /* 0: a call within this one has failed, after which nothing is counted */
+    if (p->call_unused > 0) p->call_unused--; /* 0: a nested call of the engine has failed, which ends the count */
 }
 
 /* Count the used and unused masks of each line when the outermost engine call ends. counts: 0 if the call failed. */

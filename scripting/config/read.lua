@@ -12,8 +12,8 @@ local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- Raises an error at the configuration key `key`; `key` false: in a call by the script. Zero bytes, which would end the message, are
--- replaced.
+-- Raises an error that names the configuration key `key`. If `key` is false, the error names no key: the script called a function.
+-- Replaces zero bytes, which would end the message.
 local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end

@@ -91,7 +91,10 @@ def convert(*arguments):
 
 
 def whole_treebank():
-    """Each section has a tree that names the section. Sections 2, 4 and 23 have more trees, to simplify or to order; section 3 has none."""
+    """Each section but 3, which is empty, has a tree that names the section.
+
+    Sections 2, 4 and 23 have more trees, which the converter must simplify or sort.
+    """
     for section in range(25):
         write(f"ldc/wsj/{section:02}/wsj_{section:02}01.mrg", f"\n( (NP (CD {section}) ))\n")
     write("ldc/wsj/02/wsj_0202.mrg", GAPPING)

@@ -134,7 +134,7 @@ static void expect_rounded(uint16_t half, float x)
     assert_true(half == rounded(x) || (isnan(x) && (half ^ rounded(x)) == 0x8000));
 }
 
-/* Run rows order[0 .. n - 1] of the problem. `got`: the outputs' addresses in the mirror. */
+/* Run rows order[0 .. n - 1] of the problem. `got`: the outputs' addresses in the host's copy of the output tables. */
 static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MAX_ROWS][VIEWS])
 {
     kernel_arguments d = {0};
