@@ -1,12 +1,12 @@
-/* bench_engine.c: what the engine itself costs per row, with a domain that costs nothing.
+/* bench_engine.c: the engine's own cost per row, with a domain that costs next to nothing.
  *
  * usage: bench_engine [--quick] [--rounds R]
  *
- * The domain looks its choices up in a table by a hash of the row's action and depth. It has no states and writes no text, so a
- * step's time without encode, step and score is the engine's. All items in flight are expanded; finished ones, after 20 to 40
- * timesteps, are replaced at once. The number in flight is chosen for the given number of rows per timestep. "path": states live as
- * long as their hypotheses, as attention needs them. Each figure is the least of R runs (5): nanoseconds per row, by stage. One
- * thread. */
+ * The domain looks its choices up in a table by a hash of the row's action and depth. It has no states and writes no
+ * text, so a step's time without encode, step and score is the engine's. All items in flight are expanded; finished
+ * ones, after 20 to 40 timesteps, are replaced at once. The number in flight is chosen for the given number of rows per
+ * timestep. "path": the states of all ancestors are kept, as a KV cache needs them. Each figure is the least of R runs
+ * (5): nanoseconds per row, by stage. One thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 enum { ACTIONS = 1000, PATTERNS = 4096, PATTERN_CHOICES = 100, MIN_TIMESTEPS = 20, TIMESTEPS_RANGE = 21 };
 
-/* A search configuration; `rows`: about how many rows an item has. */
+/* A search configuration. `rows`: about how many rows an item has in a timestep. */
 typedef struct search {
     const char *name;
     int32_t k, max_candidates;
@@ -36,7 +36,7 @@ static const search searches[] = {
     {"pruned k=10 path", 10, 3, RILL_FINISH_TOP, "2.5", 1, 5},
 };
 
-/* Choices by pattern: in order, natural logarithms, the end action rarely and with a low log-probability. */
+/* The choices of a row: log-probabilities in descending order; the end action is rare and unlikely. */
 typedef struct pattern {
     int32_t action[PATTERN_CHOICES];
     float score[PATTERN_CHOICES];
@@ -44,7 +44,7 @@ typedef struct pattern {
 
 typedef struct table {
     rill_context *ctx;
-    pattern *pattern; /* [PATTERNS] */
+    pattern *pattern; /* [PATTERNS] drawn at random */
 } table;
 
 static uint32_t next(uint32_t *state)
@@ -75,7 +75,7 @@ static rill_status open_table(const rill_domain *domain, rill_context *ctx, cons
     }
     *self = t;
     *info = (rill_domain_info){.actions = ACTIONS,
-                               .has_end_action = 1, /* action 0 */
+                               .has_end_action = 1, /* the end action is 0 */
                                .max_length = MIN_TIMESTEPS,
                                .state_need = options->arguments != NULL ? RILL_STATE_PATH : RILL_STATE_PARENT};
     return RILL_OK;
@@ -118,7 +118,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     const size_t n = (size_t)(score_request->max_choices < PATTERN_CHOICES ? score_request->max_choices
                                                                            : PATTERN_CHOICES);
     for (int32_t r = 0; r < rows->n; r++) {
-        /* Of the path, so that a schedule changes nothing. */
+        /* The hash depends on the path only, so that a schedule changes nothing. */
         uint32_t hash = (uint32_t)rows->action[r] * 2654435761u + (uint32_t)rows->depth[r] * 40503u;
         const pattern *p = &t->pattern[(hash >> 9) % PATTERNS];
         const int64_t base = (int64_t)r * out->stride;

@@ -37,14 +37,14 @@ typedef struct timing {
 typedef struct bench {
     rill_kernels k;
     int quick;
-    double peak, l1, l2, l3; /* GFLOP/s; GB/s */
+    double peak, l1, l2, l3; /* peak in GFLOP/s; read rates in GB/s */
     FILE *json;
     int records;
 } bench;
 
 typedef void (*call_fn)(void *arg);
 
-/* Samples of at least 50 us, for about 0.25 s (--quick: 0.03), at least 7 and at most MAX_SAMPLES of them. */
+/* Take samples of at least 50 us for about 0.25 s (--quick: 0.03), at least 7 and at most MAX_SAMPLES of them. */
 #define MAX_SAMPLES 5000
 
 static timing measure(const bench *b, call_fn fn, void *arg)
@@ -53,7 +53,7 @@ static timing measure(const bench *b, call_fn fn, void *arg)
     const double budget = b->quick ? 0.03 : 0.25;
     size_t calls = 1, n = 0;
     double begin;
-    fn(arg); /* warm */
+    fn(arg); /* warm-up */
     for (;; calls *= 2) {
         begin = now();
         for (size_t i = 0; i < calls; i++) fn(arg);
@@ -69,7 +69,7 @@ static timing measure(const bench *b, call_fn fn, void *arg)
     return (timing){sample[n / 2], sample[0]};
 }
 
-/* One JSON object per measurement: its name, its parameters as text, and numbers. */
+/* Write a JSON object for a measurement: its name, its parameters as text, and numbers. */
 static void record_timing(bench *b, const char *op, const char *parameters, const char *unit, double median,
                           double fastest)
 {
@@ -108,7 +108,7 @@ static void read_buffer(void *loop)
     ((rill_peak_loop *)loop)->run(loop);
 }
 
-/* GB/s of repeated reads of `bytes`. The fastest sample counts: it is the machine's limit. */
+/* Return the rate in GB/s of repeated reads of `bytes`. The fastest sample counts, since it is the machine's limit. */
 static double read_rate(bench *b, const char *name, size_t bytes)
 {
     void *data = alloc_buffer(bytes);
@@ -145,13 +145,13 @@ static void run_limits(bench *b)
 static const char *const dtype_names[] = {"f32", "bf16", "int8"};
 static const size_t row_counts[] = {1, 5, 10, 20, 50, 100, 250, 640};
 
-/* One shape: `copies` weight matrices that calls use in turn. */
+/* A layer: `copies` weight matrices of one shape, which calls use in turn. */
 typedef struct layer {
     const rill_kernels *k;
     rill_pool *pool;
     rill_dtype dtype;
     size_t m, n, kk, copies, turn;
-    float **plain, *a, *c; /* plain[i]: [N, K] */
+    float **plain, *a, *c; /* plain[i]: [N, K] weights of copy i */
     rill_weights *packed;
     void *scratch;
 #if defined(RILL_HAVE_ONEDNN)
@@ -230,8 +230,8 @@ static timing measure_gemm(bench *b, layer *l, const char *who, call_fn fn, int 
     return r;
 }
 
-/* A table: for each M rill's rate and its share of the roofline, then oneDNN's. `sums`, unless NULL: logarithms by
- * M, for the mean over shapes. */
+/* Print a table: for each M rill's rate and its share of the roofline, then oneDNN's rate. `sums`, unless NULL: add
+ * logarithms by M, for the mean over shapes. */
 static void run_layer(bench *b, layer *l, double read, double sums[COUNT(row_counts)][4])
 {
     printf("  K=%zu N=%zu, %zu matrices of %zu KB\n", l->kk, l->n, l->copies, l->n * l->kk * 4 / 1024);
@@ -315,7 +315,8 @@ static double measure_peer(bench *b, layer *l)
 }
 #endif
 
-/* The same matrices stored as fp32, bf16 and int8, `bytes` of them as fp32. int8 counts quantising, oneDNN's does not. */
+/* Compare the same matrices stored as fp32, bf16 and int8, of `bytes` in fp32. rill's int8 time includes quantising,
+ * oneDNN's does not. */
 static void run_stored(bench *b, const char *where, size_t k, size_t n, size_t bytes)
 {
     layer l[3];
@@ -350,7 +351,7 @@ static void run_weights(bench *b)
 
 /* ---- bf16 ------------------------------------------------------------------------------------------------ */
 
-/* Seconds of processor time that this thread has had: time that other programs take from a long call does not count. */
+/* Return the CPU seconds of this thread, so that time taken by other programs does not count. */
 static double thread_seconds(void)
 {
     struct timespec t;
@@ -358,8 +359,8 @@ static double thread_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One shape three ways, in turn, until all have had about 0.75 s (--quick: 0.1) and 5 samples: fp32; bf16 widened to fp32; bf16
- * multiplied as bf16. Writes the fastest sample of each, in seconds per call. */
+/* Time one shape in three ways, in turn, until each has had about 0.75 s (--quick: 0.1) and 5 samples: fp32; bf16
+ * widened to fp32; bf16 multiplied as bf16. Writes the fastest sample of each, in seconds per call. */
 static void compare_bf16(bench *b, layer *way[3], double fastest[3])
 {
     const double begin = now(), budget = b->quick ? 0.1 : 0.75;
@@ -373,7 +374,7 @@ static void compare_bf16(bench *b, layer *way[3], double fastest[3])
         }
 }
 
-/* Layers of OPUS-MT's and NLLB's size, from L3 if they fit, and OPUS-MT's output layer. */
+/* Time layers of the sizes of OPUS-MT and NLLB, from the L3 cache if they fit, and OPUS-MT's output layer. */
 static void run_bf16(bench *b)
 {
     static const size_t shapes[][2] = {{512, 512},   {512, 1536},  {512, 2048},  {2048, 512},
@@ -457,7 +458,7 @@ static void run_best(bench *b)
                            .logp = alloc_buffer(rows * best * 4),
                            .ld_out = best,
                            .counts = alloc_buffer(rows * 4)}};
-        /* The last has its best side by side, as vocabularies by frequency have. */
+        /* In the last shape the best symbols are adjacent, as in vocabularies ordered by frequency. */
         for (size_t v = 0; i + 1 == COUNT(shapes) && v < rows * symbols; v++)
             ((float *)(uintptr_t)o.b.logits.data)[v] -= 20.0f * (float)(v % symbols) / (float)symbols;
         const timing own = measure_best(b, &o, "rill", call_best),
@@ -560,7 +561,7 @@ static void call_pool(void *arg)
     rill_pool_run(((const pool_job *)arg)->pool, turn_chunk, arg, 8);
 }
 
-/* The time of one run after a gap, not counting the gap. */
+/* Time one run after a gap; the gap does not count. */
 static timing after_gap(pool_job *j, unsigned gap_us)
 {
     double sample[101];

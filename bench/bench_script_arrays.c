@@ -21,7 +21,7 @@
 
 enum { LARGEST = 10000, SAMPLES = 101 };
 
-/* The data of one size. */
+/* The data of one size: beams of several items. */
 typedef struct bench_beams {
     int32_t n, items;
     int32_t offset[LARGEST + 1];
@@ -105,7 +105,8 @@ static void c_exp(bench_beams *b)
 static void c_softmax(bench_beams *b)
 {
     c_max(b);
-    for (int32_t i = b->items - 1; i >= 0; i--) { /* backwards: out[i] is the greatest until it is passed */
+    /* out[i] is the maximum of item i, from c_max() */
+    for (int32_t i = b->items - 1; i >= 0; i--) {
         double total = 0, max = b->out[i];
         for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) total += exp(b->score[j] - max);
         for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->best[i] = exp(b->score[j] - max) / total;
@@ -113,7 +114,7 @@ static void c_softmax(bench_beams *b)
     for (int32_t i = 0; i < b->items; i++) b->best[i] = -1;
 }
 
-/* Scores are in rank order, so C needs no sorting, as in the engine. */
+/* Scores are in rank order, so C does not sort, as in the engine. */
 static void c_index(bench_beams *b)
 {
     for (int32_t i = 0; i < b->items; i++)
@@ -138,7 +139,8 @@ static void c_count_by(bench_beams *b)
 
 /* --- in Lua ------------------------------------------------------------------------------------------------------- */
 
-/* v: scores, w: best, p: parents, m: a mask, out, whole, keep: to be written; range(i): a segment. */
+/* Operations in Lua. v: scores, w: best, p: parents, m: a mask; out, whole, keep: arrays to be written; range(i): a
+ * segment. */
 static const struct {
     const char *name, *arrays, *elements;
     void (*c)(bench_beams *b);
@@ -244,7 +246,7 @@ static int store(lua_State *L)
     return 0;
 }
 
-/* Make the function that does `body` so many times; it stays on the stack. */
+/* Compile a function that runs `body` a given number of times; it stays on the stack. */
 static int compile(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"range", range},     {"score", push_score}, {"best", push_best},
@@ -279,7 +281,7 @@ typedef struct bench {
     int quick, records;
 } bench;
 
-/* A Lua function by its name, or a C function. */
+/* An implementation: a Lua function by its name, or a C function. */
 typedef struct variant {
     const char *global;
     void (*c)(bench_beams *b);
@@ -299,7 +301,7 @@ static double run_once(bench *t, const variant *s, int64_t times)
     if (s->c != NULL) {
         for (int64_t i = 0; i < times; i++) {
             s->c(t->b);
-            __asm__ volatile("" ::: "memory"); /* each call counts */
+            __asm__ volatile("" ::: "memory"); /* keeps the compiler from merging calls */
         }
         return now() - begin;
     }
@@ -325,7 +327,7 @@ static void measure(bench *t, variant *s, int n)
     }
 }
 
-/* Define the Lua function `global` that does `body`. */
+/* Define the Lua function `global`, which runs `body`. */
 static void define(bench *t, const char *global, const char *body)
 {
     lua_State *L = t->s->L;

@@ -31,7 +31,7 @@ static const char chunk[] =
     "  function(n) for i = 1, n do fabs(1.5) end end,\n"
     "  function(n) for i = 1, n do fma(1.5, 2.5, 3.5) end end,\n"
     "  function(n) for i = 1, n do clear_below(mark, value, 1, 0) end end,\n"
-    "  function(n) for i = 1, n // 60 do root(falling, 0, 100) end end,\n" /* 60 callbacks each */
+    "  function(n) for i = 1, n // 60 do root(falling, 0, 100) end end,\n" /* each root() makes 60 callbacks */
     "}\n";
 
 static const char *const names[] = {"an empty loop in Lua",

@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 import random_requests  # noqa: E402
 
-RUNS_OWN = {"certify", "exact", "exact-rows", "unknown-penalty"}  # a run has these, and no request
+RUNS_OWN = {"certify", "exact", "exact-rows", "unknown-penalty"}  # options of a run, which no request may set
 
 
 def run(*command, **more):
@@ -34,7 +34,7 @@ def run(*command, **more):
 
 
 def build(work, commit):
-    """The folder of the commit, built."""
+    """Check out and build a commit in a folder of its own; return the folder."""
     name = run("git", "-C", ROOT, "rev-parse", "--short=12", f"{commit}^{{commit}}").strip()
     tree = os.path.join(work, name)
     if not os.path.isdir(tree):
@@ -47,7 +47,7 @@ def build(work, commit):
 
 
 def make_golden(tree):
-    """The results of the cases, in place of the commit's expected files."""
+    """Replace the commit's expected files by the results of the golden cases."""
     groups = [line.split("()")[0][len("group_"):] for line in open(os.path.join(tree, "tests", "golden", "cases.sh"), encoding="utf-8")
               if line.startswith("group_")]
     groups = [group for group in groups if not group.startswith(("brief", "f16"))]
@@ -55,7 +55,7 @@ def make_golden(tree):
     made = os.path.join(tree, "tests", "golden", "expected")
     shutil.rmtree(made)
     os.mkdir(made)
-    # # The comparison must be exact here, for any kernels that made the commit's files.
+    # Name this machine's kernels here, so that the comparison is exact, whatever kernels made the commit's own files.
     with open(os.path.join(made, "kernels"), "w", encoding="utf-8") as file:
         file.write(run(programs[1]).strip().removesuffix("vnni") + "\n")
     for group in groups:
@@ -64,7 +64,7 @@ def make_golden(tree):
 
 
 def draw(model, n, seed):
-    """Lines of JSON, and a line of constraints for each."""
+    """Draw requests as JSON lines, and a line of constraints for each."""
     rng, lines = random.Random(f"{model} {seed}"), random_requests.lines_of(ROOT, model)
     values = {name: those for name, those in random_requests.OF_REQUESTS.items() if name not in RUNS_OWN}
     requests = [json.dumps({"text": rng.choice(lines), "options": random_requests.draw(rng, values)}) for _ in range(n)]

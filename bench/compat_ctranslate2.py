@@ -23,7 +23,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NEAR = 1e-4
 
-# Words of captions, to begin outputs with.
+# Words to force outputs to begin with; captions often do.
 PREFIX = ["▁a", "▁man"]
 SETS = [
     {},
@@ -100,7 +100,7 @@ def near(a, b):
 
 
 def compare(mine, theirs, counts):
-    """Count one input's two results."""
+    """Compare both results of one input, and count the outcome."""
     a, b = mine.hypotheses, theirs.hypotheses
     counts["best"] += a[0] == b[0]
     if a == b:
@@ -113,7 +113,7 @@ def compare(mine, theirs, counts):
 
 
 def run(translators, sources, kwargs):
-    """The outcome for all inputs under one set of options: counts, or why it is refused."""
+    """Return the outcome for all inputs under one set of options: counts, or the reason why it is refused."""
     kwargs = {"return_scores": True, **kwargs}
     if "coverage_penalty" in kwargs or "return_attention" in kwargs:
         kwargs["max_batch_size"] = 1  # CTranslate2's attention of a beam depends on the batch

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What `rill serve` does with extreme values: every option of a request with each of them, with a deadline of one second.
+"""How fast `rill serve` answers requests with extreme option values: every option of a request with each of its extremes, with a
+deadline of one second.
 
 usage: deadline_latency.py [--rill build/rill] [--models de-en,gum]
-A line for each option and value, the latest answer first, of requests of 1, 4 and 1000 inputs to each model: the answers' codes, seconds
-to the answer, seconds past the deadline, the server's peak of resident memory, and the sentence of a refusal. Then counts. Options and
-their ranges are those that the server describes.
+Prints a line for each option and value, the slowest first, about requests of 1, 4 and 1000 inputs to each model: the status codes,
+seconds to the response, seconds past the deadline, the server's peak resident memory, and the message of a refusal. Then it prints
+counts. Options and their ranges are those of the server's own description.
 """
 
 import argparse
@@ -20,7 +21,7 @@ LINE = "Ein Hund läuft über die Wiese und spielt mit einem Ball."
 INPUTS = [{"input": LINE}] + [{"inputs": [f"{LINE} {i}" for i in range(n)]} for n in (4, 1000)]
 VALUES = [0, -1, 1, 1e-6, 1000, 65536, 1 << 31, 1e308, "nan", "inf"]
 SAMPLES = {"num_samples": 1000}
-# What an option needs to have an effect.
+# other options that an option needs to have an effect
 BESIDE = {"temperature": SAMPLES, "top_k": SAMPLES, "top_p": SAMPLES, "seed": SAMPLES, "min_width": {"beam_size": 1000},
           "diversity_penalty": {"beam_groups": 500, "beam_size": 1000}}
 WIDEST = [{"beam_size": 1000, "max_children": 1000, "n_best": 1000, "min_width": 1000}, {"beam_groups": 2, "beam_size": 1000},
@@ -59,7 +60,8 @@ class Server:
 
 
 def measure(args, options):
-    """(seconds, MiB, codes, the sentence of a refusal), the most of all requests. A server that has searched serves no other request."""
+    """Send requests with this value to a server. Return (seconds, MiB, codes, the sentence of a refusal); numbers are the maxima over
+    all requests. A server that has searched gets no other request."""
     seconds, mib, codes, said = 0, 0, set(), ""
     for model in args.servers:
         for inputs in INPUTS:

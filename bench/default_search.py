@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 
-# name, inputs, where references are, options of the model, the domain's metric
+# model, inputs, the option with the references, options of the model; the metric is the domain's
 SETS = [
     ("geo", "test", ["--test-set", "semparse/geo/test.tsv"], ["--tokenized"]),
     ("jobs", "test", ["--test-set", "semparse/jobs/test.tsv"], ["--tokenized"]),
@@ -29,7 +29,7 @@ SEARCHES = [("unpruned, by sums, k = 10", True, UNPRUNED, ""), ("--like hf", Tru
 
 
 def plain_copy(model, folder):
-    """The model without its "rill" options."""
+    """Copy the model without its "rill" options."""
     os.makedirs(folder)
     for name in os.listdir(model):
         if name != "config.json":

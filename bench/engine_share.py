@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 
-# of a model: its test set, options, those of pruned search
+# model -> its test set, options, and options of pruned search
 SEMPARSE = "-k 10 -n 10 --budget 100 --tokenized", "--absolute 10 --max-candidates 3"
 MODELS = {"geo": ("semparse/geo/test.tsv", *SEMPARSE),
           "jobs": ("semparse/jobs/test.tsv", *SEMPARSE),
@@ -23,7 +23,7 @@ STAGES = ("choose", "select", "scorers", "prune", "commit", "finalize")
 
 
 def fastest(args, name, method, lines):
-    """The statistics of the fastest run."""
+    """Return the statistics of the fastest run."""
     _, options, pruning = MODELS[name]
     command = [args.rill, "decode", "-m", f"examples/models/{name}", "-o", "/dev/null", "--method", method, *options.split(),
                *(pruning.split() if method != "fixed" else ()), "--threads", "1", "--workers", "1", "--stats", "-", "--quiet"]

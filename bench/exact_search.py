@@ -24,7 +24,7 @@ SEARCHES = [("as it comes", [], ""), ("sum, k = 1", [*WHOLE, "0", "-k", "1"], ""
 
 
 def decode(command, folder):
-    """The statistics, and of each input its best output: (text, length, score, certified)."""
+    """Return the statistics, and the best output of each input: (text, length, score, certified)."""
     stats, out = os.path.join(folder, "stats"), os.path.join(folder, "out")
     subprocess.run([*command, "--n-best", "1", "--stats", stats, "-o", out], check=True, stderr=subprocess.DEVNULL)
     best = {}

@@ -39,7 +39,7 @@ KERNELS = ("rows", "index", "products", "lists", "attention", "choices")
 GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "f16", "recurrent", "students", "families", "ensemble", "deep")
 PRUNED = "absolute=1.5:max-candidates=5:length-penalty=1"
 SHIPPED = {"de-en": "de-en", "GEO": "geo", "ATIS": "atis", "GUM": "gum"}
-SIZES = {  # arguments of tools/random_mt.py, words, how many models
+SIZES = {  # name -> arguments of tools/random_mt.py, number of words, number of models in the ensemble
     "OPUS": ([], 32000, 1),
     "WMT19": (["--type", "fsmt", "--width", "1024", "--inner", "4096", "--encoder-inner", "8192", "--heads", "16"], 42024, 1),
     "OPUS x5": ([], 32000, 5)}
@@ -47,7 +47,8 @@ TINY = ["--width", "32", "--inner", "64", "--encoder-inner", "96", "--heads", "2
 
 
 def plan(tiny, types):
-    """Groups of rows that one run of the command measures, by value: model, type (+: with --fast), k, rows of a full beam, methods."""
+    """Return the groups of rows that one call of rill measures, the most valuable first: model, type (+: with --fast), k, rows of a full
+    beam, methods."""
     few, many = (10, 20) if tiny else (300, 4000)
     methods = ("fixed", "var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all")
     groups = []
@@ -58,14 +59,14 @@ def plan(tiny, types):
                 groups += [] if tiny else [(model, kind, k, rows, ("stream-all",)) for rows in (1200, 12000)]
     groups += [("OPUS", kind + "+", 5, rows, ("fixed",)) for kind in types for rows in (few, many)]
     for model in SHIPPED:
-        kind = types[0] if model == "de-en" else "f32"  # the others know no other
+        kind = types[0] if model == "de-en" else "f32"  # the other models have fp32 weights only
         groups += [(model, kind, 5, rows, methods) for rows in (few, many)[: 1 if tiny else 2]]
     groups += [("OPUS x5", types[0], 5, rows, ("fixed", "var-batch", "stream-all")) for rows in (few, many)]
     return groups
 
 
 def method(name, k, rows):
-    """The methods' options, and n. Refilled beams under a budget have about as many rows as full beams of whole batches."""
+    """Return a method with its options, and n. Refilled beams under a budget have about as many rows as full beams of whole batches."""
     n = rows if name == "greedy" else rows // k
     options = {"greedy": "", "fixed": ":length-penalty=1"}.get(name, ":" + PRUNED)
     if name in ("var-stream", "var-stream-fifo"):
@@ -78,7 +79,7 @@ class Bench:
         self.args, self.end = args, time.monotonic() + args.seconds
         self.part_end = self.end
         self.work = os.path.join(args.build, "bench-models" + "-tiny" * args.tiny)
-        self.length = 8 if args.tiny else 26  # # subword tokens of each input and output of a random model
+        self.length = 8 if args.tiny else 26  # subword tokens of each input and output of a random model
         self.path = os.path.join(args.out, "gpu.json")
         self.results = {"device": args.device, "tiny": args.tiny, "card": None, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
         earlier = [os.path.join(folder, "gpu.json") for folder in (args.out, args.earlier) if folder]
@@ -86,7 +87,7 @@ class Bench:
             with open(path, encoding="utf-8") as file:
                 self.results = json.load(file)
         self.lock = threading.RLock()
-        self.failed_models = set()  # in this call
+        self.failed_models = set()  # models that could not be made in this call
         self.rill = os.path.join(args.build, "rill")
         os.environ["RILL_MODULES"] = os.path.join(args.build, "tests/cuda" if args.device == "cuda-host" else "domains")
         self.log = open(os.devnull if args.table else os.path.join(args.out, "gpu.log"), "a", encoding="utf-8")
@@ -102,7 +103,7 @@ class Bench:
         return gpu_table.table(self.results, self.listed())
 
     def listed(self):
-        """Key and place of each row of the table, measured or not."""
+        """Yield the key and the description of each row of the table, measured or not."""
         for model, kind, k, rows, methods in plan(self.args.tiny, self.args.types):
             for name in methods:
                 label, n = method(name, k, rows)
@@ -111,7 +112,7 @@ class Bench:
                                                          "full": n * beam}
 
     def measured_types(self):
-        """Only these are in the table that --table prints."""
+        """Keep only the types with measurements: --table prints no others."""
         known = {key.removeprefix(model + " ").split()[0] for key in self.results["rows"] for model in SIZES if key.startswith(model + " ")}
         self.args.types = [kind for kind in self.args.types if kind in known] or self.args.types
 
@@ -119,13 +120,13 @@ class Bench:
         return min(self.end, self.part_end) - time.monotonic()
 
     def begin(self, part, later):
-        """Give the part its budget of the time left; `later`: the parts after it."""
+        """Give the part its budget of the time that is left; `later`: the parts after it."""
         now = time.monotonic()
         self.part_end = now + (self.end - now) * SHARES[part] / sum(SHARES[name] for name in (part, *later))
         print(f"{'budget':10} {part}: {self.part_end - now:.0f} s", flush=True)
 
     def run(self, command, limit, folder=ROOT):
-        """The exit code and output; None: no time was left, or it was stopped at its limit."""
+        """Run a command; return its exit code and output. Exit code None: no time was left, or the command was stopped at its limit."""
         limit = min(limit, self.left())
         if limit < 2:
             return None, "no time was left"
@@ -171,11 +172,11 @@ class Bench:
                                        self.args.device, "-o", "/dev/null"], 60)
 
     def tests(self, names, limit):
-        """Of the build, side by side, as Meson would run them; it need not be there."""
+        """Run tests of the build in parallel, as Meson would; Meson itself may be missing."""
         with open(os.path.join(self.args.build, "meson-info/intro-tests.json"), encoding="utf-8") as file:
             known = {one["name"]: one for one in json.load(file)}
         for name in names:
-            if name not in known:  # the stand-in has golden files for some groups only
+            if name not in known:  # on the stand-in there are golden files for some groups only
                 self.keep(name, "left out" if self.args.device == "cuda-host" else "FAILED: not in the build", 0, "")
         with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
             for future in [pool.submit(self.test, name, known[name], time.monotonic() + limit) for name in names
@@ -184,7 +185,7 @@ class Bench:
 
     def test(self, name, one, end, **extra):
         began = time.monotonic()
-        libraries = os.environ.get("LD_LIBRARY_PATH", "")  # Meson's, then those of this process
+        libraries = os.environ.get("LD_LIBRARY_PATH", "")  # first Meson's folders, then those of this process
         variables = {**one["env"], **extra, "LD_LIBRARY_PATH": ":".join(filter(None, [one["env"].get("LD_LIBRARY_PATH"), libraries]))}
         code, text = self.run(["env", *(f"{key}={value}" for key, value in variables.items()), *one["cmd"]],
                               min(one["timeout"], end - began), self.args.build)
@@ -223,7 +224,7 @@ class Bench:
     # --- models and inputs ----------------------------------------------------------------------------------------------------
 
     def directories(self, model):
-        """Written once; empty: a model could not be made, and the table says so."""
+        """Return the folders of a model, which are made once. Empty: the model could not be made, and the table says so."""
         if model in SHIPPED:
             return [f"examples/models/{SHIPPED[model]}"]
         if model in self.failed_models:
@@ -267,7 +268,7 @@ class Bench:
         return options + ([] if model in SHIPPED else equal)
 
     def tokens(self, model, kind, path, where, lines):
-        """Of the best outputs, as they are written."""
+        """Count the tokens of the best outputs, as they are written."""
         if model not in SHIPPED:
             return lines * self.length
         out = os.path.join(self.work, "out")
@@ -293,7 +294,8 @@ class Bench:
         code, text = self.run([self.rill, "bench", *where, "-i", path, *self.options(model, kind, k), "--methods",
                                ",".join(key.split(" ")[-1] for key in keys), "--repeat", "1" if self.args.tiny else "2", "--profile", "-q",
                                "--json", results], 90)
-        result = "ok" if code == 0 else "no time" if code is None else f"FAILED, exit code {code}"  # 1: or outputs that differ
+        # exit code 1 may also mean that outputs differ
+        result = "ok" if code == 0 else "no time" if code is None else f"FAILED, exit code {code}"
         self.keep(f"bench: {model} {kind} k={k} {rows}", result, time.monotonic() - began, text)
         if not os.path.exists(results):
             return
@@ -309,7 +311,7 @@ class Bench:
                 self.group(*group)
 
     def peer(self):
-        """A process for each model, type and beam: its output for a batch is kept, however it ends."""
+        """Run one process for each model, type and beam size. The results of a batch are kept, however the process ends."""
         for kind in self.args.types:
             for beam in (5, 50, 1):
                 for model in ("OPUS", "WMT19"):
@@ -338,7 +340,7 @@ class Bench:
         self.save()
 
     def machine(self):
-        """The measuring machine. Results of another machine are dropped."""
+        """Find out which card this is. Results of another card are dropped."""
         asked = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
         code, text = self.run(asked, 20)
         card = text.splitlines()[0] if code == 0 and self.args.device != "cuda-host" else None
@@ -378,7 +380,7 @@ def main():
             bench.sanitizer(part)
         else:
             getattr(bench, part)()
-    if "times" in parts:  # what the others left
+    if "times" in parts:  # then use the time that the other parts left
         bench.part_end = bench.end
         bench.times()
     bench.save()

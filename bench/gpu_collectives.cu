@@ -1,5 +1,5 @@
-/* gpu_collectives.cu: what warps and blocks compute together, once as rill's kernels do it (ours_) and once by CUB (cub_).
- * gpu_collectives.py compiles and counts; nothing runs it. */
+/* gpu_collectives.cu: operations of whole warps and blocks, once as in rill's kernels (ours_) and once with CUB (cub_).
+ * gpu_collectives.py compiles this file and counts instructions; nothing runs it. */
 #include <cub/cub.cuh>
 #include <stdint.h>
 
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(256) cub_block_sum(float *x)
     x[threadIdx.x] = all;
 }
 
-/* The sums over the lanes of a warp up to each. */
+/* The prefix sums over the lanes of a warp. */
 __global__ void ours_warp_scan(int32_t *x)
 {
     const int lane = threadIdx.x % 32;
@@ -92,7 +92,7 @@ __global__ void cub_warp_total(total *x)
     x[threadIdx.x] = {__shfl_sync(ALL, v.max, 0), __shfl_sync(ALL, v.sum, 0)};
 }
 
-/* A warp's 32 keys, sorted descending across the lanes. */
+/* Sort a warp's 32 keys in descending order across the lanes. */
 template <int SIZE, int STRIDE> __device__ __forceinline__ void steps(uint64_t &key)
 {
     const int lane = threadIdx.x % 32;
@@ -131,7 +131,7 @@ __global__ void cub_warp_sort(uint64_t *x)
     x[threadIdx.x] = key[0];
 }
 
-/* Up to 4,096 keys of a block of 512 threads, sorted descending. */
+/* Sort up to 4,096 keys of a block of 512 threads in descending order. */
 __global__ void __launch_bounds__(512, 1) ours_block_sort(uint64_t *x, int n)
 {
     __shared__ uint64_t key[4096];

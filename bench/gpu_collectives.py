@@ -29,7 +29,7 @@ def main():
         said = subprocess.run([nvcc, "-std=c++17", "-O3", "-fmad=false", f"-arch=sm_{target}", "-cubin", "-Xptxas", "-v", "-o", cubin,
                                os.path.join(HERE, "gpu_collectives.cu")], check=True, capture_output=True, text=True).stderr
         assembly = subprocess.run([disassembler, "-c", cubin], check=True, capture_output=True, text=True).stdout
-    used = {}  # kernel: registers, bytes of shared memory
+    used = {}  # kernel -> registers, bytes of shared memory
     for name, text in re.findall(r"Compiling entry function '(\w+)'(.*?)(?=Compiling entry|\Z)", said, re.DOTALL):
         numbers = [re.search(pattern, text) for pattern in (r"Used (\d+) registers", r"(\d+) bytes smem")]
         used[name] = [int(found.group(1)) if found else 0 for found in numbers]

@@ -31,7 +31,7 @@ def best_seconds(work, device, times):
 
 
 def limits(kind, device):
-    """Bytes that a copy reads and writes in a second, and operations of a product of random numbers."""
+    """Return the bytes per second of a copy, reads and writes together, and the operations per second of a matrix product."""
     size, floats = (8192, 1 << 29) if device != "cpu" else (256, 1 << 20)
     a, b = (torch.randn(size, size, device=device, dtype=TYPES[kind]) for _ in range(2))
     x, y = (torch.empty(floats, device=device) for _ in range(2))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A lower bound of a timestep's cost on a GPU, from the counts of a profile, to be compared with measurements.
 
-A run with --profile on the GPU, or on its stand-in, gives for each operation outside encode its calls per timestep, the bytes and
-multiply-adds per row, and its launches. From that follow, for R rows: the bytes that must move (weights once, rows once for each
-operation that reads or writes them) and the multiplications. The bound of an operation is the time of its bytes at the card's
-bandwidth or of its multiplications at the type's peak, whichever is longer.
+A run with --profile on the GPU, or on its stand-in, gives for each operation outside encode its calls per timestep, its bytes and
+multiply-adds per row, and its launches. From these follow, for R rows, the bytes that must move and the multiplications. Weights
+move once, and rows once for each operation that reads or writes them. The bound of an operation is the time of its bytes at the
+card's bandwidth, or of its multiplications at the peak rate of the type, whichever is longer.
 
 Bytes that stay in the card's second-level cache are counted as if they came from memory, and launches as if they took no time.
 
@@ -16,20 +16,21 @@ import json
 import re
 import sys
 
-# Published limits: bytes/s; operations/s without sparsity, two for a multiplication with its addition.
+# Published limits: bytes per second; operations per second without sparsity, where a multiply-add counts as two.
 PEAKS = {"f32": 67e12, "tf32": 494e12, "f16": 989e12, "bf16": 989e12}
 CARDS = {"H100 SXM": (3.35e12, PEAKS), "H200": (4.8e12, PEAKS)}
 ROWS = (300, 4000)
 
 
 def packed(n, k, size):
-    """Bytes of weights as they lie: columns by 16, four bytes of each together."""
+    """Return the bytes of packed weights: columns are padded to 16, rows to four bytes."""
     return -(-n // 16) * 16 * -(-k * size // 4) * 4
 
 
 def operations(stats, size_of_weights):
-    """Calls and launches per timestep, bytes moved per row, multiply-adds per row, weights (N, K) or None. The operation that is
-    called least often in its graph is called once per run of the graph, and gives the number of rows per run.
+    """Return for each operation its calls and launches per timestep, bytes moved per row, multiply-adds per row, and weights (N, K)
+    or None. The operation with the fewest calls in its graph is called once per run of the graph; it gives the number of rows per
+    run.
     """
     ops = [o for o in stats["profile"]["operations"] if o["program"] != "encode" and o["rows"] > 0]
     for program in {o["program"]: 1 for o in ops}:
@@ -58,8 +59,8 @@ def predict(stats, rows, card, kind):
 
 
 def lower_bound(profile, card, kind):
-    """Lower bound, by the card's limits, of the seconds that a run's operations take, without encoding; and their launches, None if
-    not counted.
+    """Return a lower bound of the seconds that a run's operations take without encoding, by the card's limits. Also return the number
+    of their launches, None if they were not counted.
     """
     bandwidth, peak = CARDS[card]
     ops = [o for o in profile["operations"] if o["program"] != "encode"]

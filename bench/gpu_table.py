@@ -11,12 +11,13 @@ PREDICTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", 
 
 
 def card_of(name):
-    """The card of gpu_predict.py whose name is a prefix of nvidia-smi's, or None."""
+    """Return the card of gpu_predict.py whose name is a prefix of nvidia-smi's name, or None."""
     return next((card for card in gpu_predict.CARDS if name and card.split()[0] in name), None)
 
 
 def measured(one, tokens, card, kind):
-    """A row, from the output of `rill bench --profile --json` for a method. Seconds of a timestep are the run's without encoding."""
+    """Return a row from the output of `rill bench --profile --json` for a method. The seconds of a timestep are those of the run,
+    without encoding."""
     run, seconds = one["run"], one["run"]["seconds"]
     steps, card = max(run["timesteps"], 1), card_of(card)
     per_step = (seconds["total"] - seconds["encode"]) / steps
@@ -35,7 +36,8 @@ def measured(one, tokens, card, kind):
 
 
 def predictions(path=PREDICTED):
-    """(model, type, rows) -> launches and ms by card, of the table that gpu_predict.py printed: full beams at 300 and 4000 rows."""
+    """Return {(model, type, rows): launches, and ms by card}, read from the table that gpu_predict.py printed, for full beams of 300 and
+    4000 rows."""
     results = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -51,7 +53,8 @@ def number(value, digits=0):
 
 
 def row_line(place, row, predicted):
-    """For measured rows, launches and lower bounds from their own profiles; for others the predicted ones, which hold for full beams."""
+    """Return the launches and lower bounds of a row: for measured rows from their own profile, for others the predicted ones, which hold
+    for full beams."""
     full = place["method"] in ("fixed", "greedy")
     known = row or (predicted.get((place["model"], place["type"].rstrip("+"), place["full"]), {}) if full else {})
     bound, rows, share = known.get("least_ms", {}), row.get("rows"), row.get("share")
@@ -70,7 +73,7 @@ HEAD = (f"{'':39} {'rows a':>7} {'':>10} {'ms a':>8} {'share':>6} {'launches':>8
 
 
 class Rows:
-    """Measurements by their parameters."""
+    """The measured rows, found by their parameters."""
 
     def __init__(self, results, listed):
         self.of = [(place, results["rows"][key]) for key, place in listed if key in results["rows"]]
@@ -88,12 +91,12 @@ class Rows:
         return row and row.get("share") and 100 * row["share"]
 
     def streaming(self, model, kind):
-        """stream-all at its best against var-batch at 300 rows."""
+        """Return the speed of stream-all at its best, relative to var-batch with 300 rows."""
         fast, slow = self.best(model, kind, 5, "stream-all"), self.best(model, kind, 5, "var-batch", full=300)
         return fast and slow and fast["tokens_per_second"] / slow["tokens_per_second"]
 
     def refilled(self, model, kind, k):
-        """var-stream against fixed, each at its best; and their expansions for a token."""
+        """Return the speed of var-stream relative to fixed, each at its best, and the ratio of their expansions per token."""
         fast, slow = self.best(model, kind, k, "var-stream"), self.best(model, kind, k, "fixed")
         if not fast or not slow:
             return None, None
@@ -101,12 +104,12 @@ class Rows:
         return fast["tokens_per_second"] / slow["tokens_per_second"], each[0] / each[1]
 
     def freedom(self, model, kind, full):
-        """With --fast against without."""
+        """Return the speed with --fast relative to the speed without."""
         fast, slow = self.best(model, kind + "+", 5, "fixed", full=full), self.best(model, kind, 5, "fixed", full=full)
         return fast and slow and fast["tokens_per_second"] / slow["tokens_per_second"]
 
     def generate(self, model, kind, k):
-        """Our best against transformers' best batch."""
+        """Return rill's best speed relative to that of transformers at its best batch size."""
         ours = max((row for p, row in self.of if (p["model"], p["type"], p["k"]) == (model, kind, k)),
                    key=lambda row: row["tokens_per_second"], default=None)
         theirs = max((results["tokens_per_second"] for results in self.peers.get(f"{model} {kind} {k}", [])), default=None)
@@ -114,7 +117,7 @@ class Rows:
 
 
 def targets(rows):
-    """Lines: target, required value, measured value."""
+    """Yield lines: target, required value, measured value."""
     for model in ("OPUS", "WMT19"):
         for full, bound in ((4000, 60), (300, 20)):
             yield f"share of the limits, %: {model}, bf16, {full} rows, fixed", bound, rows.share(model, "bf16", full)
@@ -134,7 +137,7 @@ def targets(rows):
             yield f"with --fast / without: OPUS, {kind}, {full} rows, fixed", None, rows.freedom("OPUS", kind, full)
 
 
-# --- the whole --------------------------------------------------------------------------------------------------------------------
+# --- the whole table -----------------------------------------------------------------------------------------------------
 
 
 def table(results, listed):

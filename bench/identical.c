@@ -27,7 +27,7 @@ static const int32_t flushes[] = {0, 7};
 
 typedef struct method {
     const char *name;
-    int streaming; /* refill and flush apply */
+    int streaming; /* whether refill and flush apply */
     int pruned;
 } method;
 
@@ -72,7 +72,7 @@ static int read_lines(const char *path, size_t max_lines, lines *out)
     }
     fclose(f);
     if (!out->data) return -1;
-    out->data[length] = '\n'; /* a last line without newline counts too */
+    out->data[length] = '\n'; /* a last line without a newline counts too */
     size_t total = 0;
     for (size_t i = 0; i < length; i++) total += out->data[i] == '\n' || i + 1 == length;
     out->line = malloc((total + 1) * sizeof *out->line);
@@ -159,14 +159,15 @@ static void print_point(const point *p)
            p->threads, p->flush, p->sort);
 }
 
-/* Shared by all runs, with their totals. */
+/* The data of all runs, and their totals. */
 typedef struct grid {
     const identical_options *choices;
     rill_context *ctx;
-    rill_model *model[3]; /* by threads */
+    rill_model *model[3]; /* [threads - 1] */
     const lines *in;
-    run reference[2];                                              /* by `pruned` */
-    int64_t runs, differences, min_timesteps[2], max_timesteps[2]; /* timesteps */
+    /* [pruned]: the results that runs are compared with */
+    run reference[2];
+    int64_t runs, differences, min_timesteps[2], max_timesteps[2]; /* [pruned]: timesteps */
 } grid;
 
 static int try_point(grid *g, const point *p)
@@ -199,7 +200,7 @@ static int try_point(grid *g, const point *p)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Every point of the grid that means something for `m`: a batch that is never refilled has no refill and no flush. */
+/* Run every point of the grid that makes sense for `m`: a batch that is never refilled has no refill and no flush. */
 static void try_method(grid *g, const method *m, int quick)
 {
     const int32_t *n = quick ? quick_batches : batches, *budget = quick ? quick_budgets : budgets;
@@ -258,7 +259,7 @@ static int compare(grid *g, const char *domain, const char *path)
     return g->differences != 0;
 }
 
-/* Parses options up to the first argument that is none; returns its index. */
+/* Parse the options up to the first other argument; return its index. */
 static int read_options(identical_options *c, int argc, char **argv)
 {
     int arg_index = 1;

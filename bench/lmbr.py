@@ -5,8 +5,8 @@ usage: lmbr.py [quality] [time] [batches] [--rill build/rill] [--data DIR] [--on
 
 quality  the shipped models: T, p and r from the best of a grid on dev, then test with and without. No times.
          "of" names the model whose n-best lists are the evidence, if it is another one.
-time     German-English (--model): the first pass, evidence and the second run, and a timestep alone, with thetas so small that the search
-         stays the same: least of R runs each, in turns.
+time     German-English (--model): seconds of the first pass, of making evidence and of the second run, and of a timestep alone, with
+         thetas so small that the search stays the same. Each is the fastest of R runs; the runs alternate.
 batches  k, 1 to 7 sentences at once, sorted by length or not: sentences per second and the process's memory.
 """
 
@@ -22,8 +22,8 @@ import time
 WIDE = ["-k", "10", "--max-candidates", "10", "--min-width", "10", "--n-best", "10"]
 MULTI30K = (["-i", "mt/multi30k/val.de", "--refs", "mt/multi30k/val.en"],
             ["-i", "mt/multi30k/test_2016_flickr.de", "--refs", "mt/multi30k/test_2016_flickr.en"], 8)
-# name, dev, test, scale, and whose lists are the evidence: a parser's lists are no rows of actions, so it makes evidence of its own while
-# it decodes
+# name, dev, test, scale, and the model whose n-best lists are the evidence. A parser's lists are no sequences of actions, so it makes its
+# own evidence while it decodes.
 SETS = [
     ("de-en", *MULTI30K, "de-en"),
     ("de-en-rnn", *MULTI30K, "de-en-rnn"),
@@ -34,7 +34,7 @@ SETS = [
      ["-i", "treebank/gum/test.ptb", "--refs", "treebank/gum/test.ptb"], 1, "gum"),
 ]
 GRID = [(4, 16, 64), (0.5, 0.8), (0.7,)]
-SENTENCES = 300  # timed: short runs, so that some of them have the machine to themselves
+SENTENCES = 300  # number of sentences that are timed: short runs, so that some of them are undisturbed
 TIMESTEP = ("step", "score", "scorers", "choose", "select", "prune", "commit")
 
 
@@ -60,7 +60,8 @@ class Bench:
     # --- quality
 
     def evidence_of(self, model, files, scale, of):
-        """Options for the evidence of a set's 10-best lists, which the model `of` makes, and for its search."""
+        """Make evidence from the 10-best lists that the model `of` makes of a set. Return the options that use it, and those of the
+        search."""
         if model == "gum":
             return ["--lmbr-self", f"10,scale={scale}"], WIDE
         files, source, lists, evidence = self.files(files), *(os.path.join(self.folder, name) for name in ("in", "list", "evidence"))

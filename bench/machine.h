@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds. */
+/* Return the monotonic clock's seconds. */
 static inline double now(void)
 {
     struct timespec t;
@@ -15,7 +15,7 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* For qsort() over doubles. */
+/* Order doubles for qsort(). */
 static inline int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -25,7 +25,7 @@ static inline int ascending(const void *a, const void *b)
 typedef struct machine {
     char model[200];
     long processors;
-    double load; /* of the last minute; -1 when unknown */
+    double load; /* load average of the last minute; -1 if unknown */
 } machine;
 
 static inline machine describe_machine(void)
@@ -41,7 +41,7 @@ static inline machine describe_machine(void)
     return m;
 }
 
-/* The command line, as it opens the program's output. */
+/* Print the command line, as the first line of the program's output. */
 static inline void print_command(const char *program, int argc, char **argv)
 {
     printf("command: %s", program);

@@ -3,11 +3,11 @@
 usage: mt.py [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT] [--clock wall|cpu]
              --rill BUILD/rill --work DIRECTORY --model MARIAN --data MULTI30K --out NAME
 
-Every row of a task runs once per round, in turn, each in its own process; a ratio is the median of the rounds' ratios, so that
+Every row of a task runs once per round, in turn, each in its own process. A ratio is the median of the rounds' ratios, so that
 other load affects both sides. Both sides get subword tokens, not text, and their clocks begin when the model is loaded. Memory is
-peak resident memory: of rill the whole process, of the peer the part beyond Python and its libraries. On a busy machine and with
-one thread, `--clock cpu` measures processor seconds instead, which other load does not lengthen; from rill's, the seconds for
-opening the model are subtracted, which vary by up to a second for a large model.
+peak resident memory: for rill that of the whole process, for the peer the part beyond Python and its libraries. On a busy machine
+and with one thread, `--clock cpu` measures CPU seconds instead, which other load does not lengthen. From rill's, the seconds for
+opening the model are subtracted; these vary by up to a second for a large model.
 
 A task is a model, a beam width and inputs; its rows are named after how they run. On the random model (tools/random_mt.py) inputs
 come in buckets of equal length, and a minimum length equal to the maximum makes both sides produce the same number of tokens.
@@ -31,7 +31,8 @@ import sacrebleu
 import sentencepiece
 
 TRAINED = "test_2016_flickr"
-# Random weights of some size: options of tools/random_mt.py; per beam width the number of lines, and in flight (None: several are tried).
+# Models with random weights: options of tools/random_mt.py, and for each beam size the number of lines and the numbers of items in flight
+# (None: several are tried).
 RANDOM = {
     "random weights, 512/2048, 6+6 layers, V = 32,000": ([], {5: (64, None), 50: (20, None)}),
     "student, 256/1536, 6+2 layers, V = 32,000": (
@@ -40,8 +41,8 @@ RANDOM = {
         ["--type", "m2m_100", "--width", "1024", "--inner", "4096", "--layers", "12", "--heads", "16", "--words", "256206"],
         {5: (64, (16,))}),
 }
-K50_LINES = 250  # of the test set at k = 50: the peer takes a minute for all of it
-MOST = 150  # actions of an output of the trained model, for both sides
+K50_LINES = 250  # lines of the test set at k = 50, since the peer takes a minute for all of them
+MOST = 150  # maximum length of the trained model's outputs, for both sides
 
 
 @dataclass
@@ -49,11 +50,11 @@ class Row:
     label: str
     peer: bool
     weights: str
-    options: list  # of the command
-    group: str  # # rows whose outputs must be identical have the same letter; rows with "" are not compared
+    options: list  # options of the command
+    group: str  # rows with the same letter must have identical outputs; rows with "" are not compared
     seconds: list = field(default_factory=list)
     peaks: list = field(default_factory=list)
-    inter: int = 1  # of the peer: batches side by side
+    inter: int = 1  # of the peer: number of batches at the same time
     outputs: list = None
     stats: dict = None
 
@@ -64,15 +65,16 @@ class Task:
     k: int
     rounds: int
     directory: str
-    inputs: list  # # pairs: a file of subword tokens, the length of its outputs or 0
+    inputs: list  # pairs: a file of subword tokens, and the length of its outputs or 0
     rows: list
     references: list = None
-    pieces: object = None  # # joins subword tokens to text
+    pieces: object = None  # tokenizer that joins subword tokens to text
     metric: object = None
 
 
 def peer_row(weights, batch, rule="all"):
-    """CTranslate2's own rules: an item stops at k outputs, or with length penalty 0 when the best of the beam has ended."""
+    """Return a row of CTranslate2 with its own stopping rules: an item stops at k outputs, or with length penalty 0 when the best of the
+    beam has ended."""
     kind = {"fp32": "float32", "int8": "int8"}[weights]
     penalty = {"all": "1", "first": "0"}[rule]
     label = f"ctranslate2 {weights}, batch {batch}" + (", stops at the first" if rule == "first" else "")
@@ -80,7 +82,7 @@ def peer_row(weights, batch, rule="all"):
 
 
 def peer_rows(cores, *arguments):
-    """One core, or many in either way."""
+    """Return the peer's rows: one for one core; for several cores one that uses them inside a batch, and one for parallel batches."""
     row = peer_row(*arguments)
     if cores == 1:
         return [row]
@@ -105,7 +107,8 @@ PRUNED = {"absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
 
 
 def rows_of(k, kinds, peer, cores, only=None):
-    """Both sides at batches that suit them; on our side fewer and more items too, to see where more of them stop helping."""
+    """Return the rows of a task: both sides with batches that suit them, and rill also with fewer and more items in flight, to see where
+    more of them stop helping."""
     rows = []
     for weights in kinds:
         batch = 64 if k == 5 else 16
@@ -116,7 +119,7 @@ def rows_of(k, kinds, peer, cores, only=None):
         for n in (32, 64) if k == 5 else (4,):
             rows.append(rill_row(weights, "fixed", n=n, length_penalty=1))
         sizes = (1, 4, 16, 48) if k == 5 else (1, 8, 32)
-        for n in only or (sizes if weights == "fp32" else sizes[1:2]):
+        for n in only or (sizes if weights == "fp32" else sizes[1:3]):
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
             rows.append(rill_row(weights, "var-stream", "pruned", n=n, budget=4 * n, max_items=4 * n, **PRUNED))
             rows.append(rill_row(weights, "stream-all", "pruned", n=n, **PRUNED))
@@ -128,7 +131,7 @@ def rows_of(k, kinds, peer, cores, only=None):
 
 
 def run(command):
-    """The standard output, processor seconds, and peak resident memory in bytes."""
+    """Run a command; return its standard output, CPU seconds, and peak resident memory in bytes."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     text = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -146,7 +149,7 @@ def rill_command(args, task, row, path, length, out):
 
 
 def opening(args, task, row, kept={}):
-    """Processor seconds of a run without inputs: the clock of processors cannot be stopped while a model loads."""
+    """Return the CPU seconds of a run without inputs, since the CPU clock of a run also counts the loading of the model."""
     key = task.directory, row.weights
     if key not in kept:
         kept[key] = statistics.median(run(rill_command(args, task, row, "/dev/null", 0, "/dev/null"))[1] for _ in range(3))
@@ -183,7 +186,7 @@ def run_row(args, task, row):
 
 
 def ratio(slow, fast):
-    """How many times as fast the second is: median, least and greatest of the rounds."""
+    """Return how many times as fast the second row is: median, minimum and maximum over the rounds."""
     ratios = [s / f for s, f in zip(slow.seconds, fast.seconds)]
     return statistics.median(ratios), min(ratios), max(ratios)
 
@@ -197,7 +200,7 @@ def quality(task, row):
 
 
 def peer_of(task, row):
-    """The peer's first row with the same weights, in the way that suits it better."""
+    """Return the peer's first row with the same weights, with the cores used in the way that is faster."""
     rows = [r for r in task.rows if r.peer and r.weights == row.weights]
     same = [r for r in rows if r.options == rows[0].options]
     return min(same, key=lambda r: statistics.median(r.seconds)) if same else None
@@ -232,7 +235,7 @@ def report(task, results):
 
 
 def best(task, word):
-    """The fastest row of a method, by median."""
+    """Return the fastest row of a method, by median."""
     rows = [r for r in task.rows if f"fp32 {word} " in r.label + " " and "stop-after" not in r.label]
     return min(rows, key=lambda r: statistics.median(r.seconds)) if rows else None
 
@@ -249,12 +252,12 @@ def report_methods(task):
 
 # --- where time goes ------------------------------------------------------------------------------------------------------------
 
-KINDS = {"product": "products", "attend": "attention", "best": "best", "normalise": "layer norm"}  # by an operation's first word
+KINDS = {"product": "products", "attend": "attention", "best": "best", "normalise": "layer norm"}  # an operation's first word -> its kind
 
 
 def profile(args, task):
-    """The profile of each operation of rill's rows on the first inputs, as rill prints it; then all rows by kind. "between" is the
-    time of encode, step and score outside operations, including waits for other threads.
+    """Print the profile of each operation of rill's rows on the first inputs, as rill prints it, and then all rows by kind of
+    operation. "between" is the time of encode, step and score outside operations, including waits for other threads.
     """
     summary = f"\n== {task.name}, k = {task.k}: percent of the time\n{'':32}"
     summary += "".join(f"{kind:>12}" for kind in (*KINDS.values(), "the rest", "engine", "between"))

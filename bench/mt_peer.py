@@ -28,7 +28,7 @@ with open(args.input, encoding="utf-8") as file:
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 translator = ctranslate2.Translator(args.model, device="cpu", compute_type=args.type, inter_threads=args.inter,
                                     intra_threads=args.threads)
-batch = min(args.batch, -(-len(lines) // args.inter))  # something for each side of a few lines
+batch = min(args.batch, -(-len(lines) // args.inter))  # with few lines, smaller batches, so that each parallel batch gets some
 options = {"beam_size": args.beam, "length_penalty": args.length_penalty, "max_batch_size": batch, "batch_type": "examples",
            "max_decoding_length": args.length or args.max_length, "min_decoding_length": args.length or 1}
 translator.translate_batch(lines[:4 * args.inter], **{**options, "max_batch_size": 4})

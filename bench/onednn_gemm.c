@@ -1,4 +1,4 @@
-/* oneDNN's products; see onednn_gemm.h.
+/* oneDNN's matrix products; see onednn_gemm.h.
  *
  * Sections: plain sgemm, packed matmul. */
 #include "onednn_gemm.h"
@@ -6,7 +6,7 @@
 #include <dnnl.h>
 #include <stdlib.h>
 
-/* libgomp's, when the library was built on it. */
+/* a function of libgomp; NULL if oneDNN was not built with it */
 void omp_set_num_threads(int threads) __attribute__((weak));
 
 void rill_onednn_single_thread(void)
@@ -31,10 +31,10 @@ struct rill_onednn_matmul {
     dnnl_primitive_t matmul;
     dnnl_memory_t a, c;
     size_t copies;
-    dnnl_memory_t w[]; /* packed */
+    dnnl_memory_t w[]; /* the packed weights */
 };
 
-/* Descriptors of A, W (any layout) and C, then the primitive. */
+/* Make the descriptors of A, W (any layout) and C, then the primitive. */
 static int make_primitive(rill_onednn_matmul *o, const dnnl_dims_t as, const dnnl_dims_t ws, const dnnl_dims_t cs,
                           rill_dtype dtype)
 {

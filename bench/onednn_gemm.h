@@ -1,11 +1,11 @@
-/* onednn_gemm.h: oneDNN's own products, beside which bench_kernels puts rill's. Built where the library is there. Threads: one caller per
- * matmul object. */
+/* onednn_gemm.h: oneDNN's own matrix products, with which bench_kernels compares rill's. Built if the library is there.
+ * Threads: one caller per matmul object. */
 #ifndef BENCH_ONEDNN_GEMM_H
 #define BENCH_ONEDNN_GEMM_H
 
 #include "kernels.h"
 
-/* One thread for later calls of the calling thread; ignored if the library's runtime is not OpenMP. */
+/* Use one thread for later calls of the calling thread. No effect if the library's threads are not OpenMP's. */
 void rill_onednn_single_thread(void);
 
 /* C[M,N] = A[M,K] * W^T through the library's plain sgemm; w: [N, K]. Returns 0 or -1. */

@@ -17,7 +17,7 @@ MARKS = [1, 10, 100, 300, 1000, 3000]
 
 
 def arrivals(command, path):
-    """Seconds at which each line came."""
+    """Return the seconds after which each line came."""
     start = time.monotonic()
     with open(path, encoding="utf-8") as inputs, subprocess.Popen(
             command, stdin=inputs, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:

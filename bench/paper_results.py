@@ -25,7 +25,7 @@ import tempfile
 
 METHODS = ("var-batch:n=128", "var-batch:n=128:sort=length:1280", "top-up:n=128", "top-up:n=128:sort=length:1280")
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
-SPREADS = {"long": (21, 12), "short": (7.5, 5)}  # # words: mean, deviation; about 26 +- 15 and 9 +- 6 subword tokens
+SPREADS = {"long": (21, 12), "short": (7.5, 5)}  # words: mean and deviation; about 26 +- 15 and 9 +- 6 subword tokens
 OPEN = ["--absolute", "1e30", "--max-candidates", "1000"]
 
 
@@ -41,7 +41,7 @@ def options():
 
 
 class Runs:
-    """`rill bench` by rounds, with the output layer fused or not."""
+    """Runs `rill bench` in rounds, with the output layer fused or not."""
 
     def __init__(self, args, folder):
         self.args, self.folder = args, folder
@@ -63,7 +63,7 @@ class Runs:
             return json.load(file)["methods"]
 
     def rounds(self, cases):
-        """cases: {name: (text, methods, options, unfused)}; gives {(name, method): (median seconds, last result)}."""
+        """Run cases {name: (text, methods, options, unfused)} in turn; return {(name, method): (median seconds, last result)}."""
         seconds, last = {}, {}
         for _ in range(self.args.rounds):
             for name, (text, methods, more, unfused) in cases.items():
@@ -80,7 +80,7 @@ def lines_of(args, side):
 
 
 def spread(lines, mean, deviation, rng):
-    """As many texts, with random numbers of words; captions are cut and joined to fit."""
+    """Return as many texts with random numbers of words; captions are cut and joined to these lengths."""
     words = [word for line in lines for word in line.split()]
     texts, at = [], 0
     while len(texts) < len(lines):
@@ -137,7 +137,7 @@ def lengths(args, runs):
 
 
 def early(args, runs):
-    dropped = ["--absolute", "4.605", "--max-candidates", "1000"]  # ln 100
+    dropped = ["--absolute", "4.605", "--max-candidates", "1000"]  # 4.605 = ln 100
     cases = {(k, name): ("captions", ("stream-all:n=64",), ["-k", str(k), *more], False)
              for k in (5, 10, 30) for name, more in (("all", OPEN), ("0.01", dropped))}
     found = runs.rounds(cases)

@@ -41,7 +41,7 @@ def count(ours, theirs):
 
 
 def measure(command, output):
-    """Returns the seconds and the MB of one process, which writes to the file `output`."""
+    """Run a process that writes to the file `output`; return its seconds and its MB."""
     start = time.monotonic()
     with open(output, "wb") as file, subprocess.Popen(command, stdout=file) as process:
         _, status, usage = os.wait4(process.pid, 0)
@@ -111,7 +111,7 @@ def versions(rill, models):
     if importlib.util.find_spec("ctranslate2") is None or not models.is_dir():
         print("ctranslate2 or models/aren-original is missing: CTranslate2's versions are left out")
         return
-    os.environ.setdefault("CT2_USE_MKL", "1")  # oneDNN's int8 sums saturate on processors without VNNI
+    os.environ.setdefault("CT2_USE_MKL", "1")  # oneDNN's int8 sums saturate on processors without VNNI, so use MKL
     import ctranslate2
 
     source = models.parent / "expected" / "aren.in"

@@ -32,7 +32,7 @@ def main():
         "python, heuristic in Python": [sys.executable, "-c", IN_PYTHON + PROGRAM.replace("HEURISTIC", "absolute"), *given],
     }
     seconds, outputs = {name: [] for name in runs}, {}
-    for i in range(int(rounds) + 1):  # the first is not counted
+    for i in range(int(rounds) + 1):  # the first round is not counted
         for name, command in runs.items():
             begin = time.monotonic()
             outputs[name] = subprocess.run(command, capture_output=True, check=True).stdout

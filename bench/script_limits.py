@@ -26,7 +26,7 @@ def endless(body, before=""):
 
 
 def chain(field, use, links=1999, end="{}"):
-    """A chain of tables through metamethods, reused many times."""
+    """Return a script with a chain of tables through metamethods, which is used again and again."""
     return (f"local t = {end} for i = 1, {links} do t = setmetatable({{}}, {{{field} = t}}) end local x = t "
             f"while true do local _ = pcall(function() {use} end) end")
 
@@ -129,7 +129,7 @@ SCRIPTS = {
 
 
 def run(rill, text, *limits):
-    """Processor seconds, MiB and the message."""
+    """Load the script; return the CPU seconds, the MiB and the message."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file, tempfile.TemporaryFile("w+") as errors:
         file.write(text)
         file.flush()

@@ -11,7 +11,7 @@ import sys
 
 
 def line(points):
-    """Least squares of seconds = a * calls + b * elements, both through nothing. Returns a, b."""
+    """Fit seconds = a * calls + b * elements by least squares, without a constant. Return a, b."""
     cc = sum(c * c for c, e, s in points)
     ce = sum(c * e for c, e, s in points)
     ee = sum(e * e for c, e, s in points)

@@ -18,7 +18,7 @@ def label(run):
 
 
 def read(paths):
-    """[label] -> [set] -> inputs, exact, oracle (counts), expansions, in the order tried."""
+    """Return [label] -> [set] -> inputs, exact, oracle (counts), expansions, in the order in which they were tried."""
     table = {}
     for path in sorted(paths):
         content = json.load(open(path, encoding="utf-8"))
@@ -35,7 +35,7 @@ def pooled(row):
 
 
 def at_expansions(curve, expansions):
-    """Oracle, as a count, of the curve [(expansions, oracle)] at so many expansions."""
+    """Interpolate the curve [(expansions, oracle)]; return the oracle, as a count, at this number of expansions."""
     i = bisect.bisect_left([e for e, _ in curve], expansions)
     if i == 0:
         return curve[0][1]

@@ -60,7 +60,7 @@ class Server:
 
 
 def servers(args):
-    """In the order of the table; the search is the same for all that is rill's: the one that the model recommends."""
+    """Yield the servers in the order of the table. Those of rill use the same search, the model's default."""
     python = [sys.executable, os.path.join(HERE, "serve_peer.py"), "--model", args.model]
     plain = "-k 5 --method {} -n 32"
 
@@ -82,7 +82,7 @@ def servers(args):
 
 
 class Client:
-    """Requests over connections that are kept; as many as are needed at a time."""
+    """A client that keeps its connections open, and opens as many as it needs at a time."""
 
     def __init__(self, port):
         self.port, self.free, self.all = port, [], []
@@ -110,7 +110,7 @@ class Client:
 
 
 async def load(server, lines, rate, seconds, seed):
-    """Latencies of the requests that were answered, in seconds, and how many were due."""
+    """Send requests at a rate. Return the latencies of the answered requests, in seconds, and the number of requests that were due."""
     rng = random.Random(seed)
     due, at = [], rng.expovariate(rate)
     while at < seconds:
@@ -151,7 +151,7 @@ async def measure(args, lines):
     for make in servers(args):
         server = make()
         await server.ready()
-        await load(server, lines, 20, 2, 0)  # warm
+        await load(server, lines, 20, 2, 0)  # warm-up
         for rate in map(float, args.rates.split(",")):
             for turn in range(args.rounds):
                 latency, n = await load(server, lines, rate, args.seconds, 1000 * rate + turn)

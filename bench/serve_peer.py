@@ -1,5 +1,7 @@
 """Baseline servers for bench/serve_load.py: a small FastAPI app that collects requests for some milliseconds and decodes them as one
-batch, with CTranslate2 or with `rill decode`, which gets the next batch after it has written the last. POST /translate with
+batch.
+
+It decodes with CTranslate2, or with `rill decode`, which gets the next batch after it has written the last. POST /translate with
 {"q": TEXT}; the response is {"text": TEXT}."""
 
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`rill serve` with clients of all kinds: 10,000 requests, of which some are cut off, some abandoned while they wait, some read or written
-slowly, some invalid. Valid requests must get `rill decode`'s results; the server's memory and descriptors are printed on the way. Exit
-code 1: a response was lost or wrong, or the server is not in its initial state.
+"""`rill serve` with clients of all kinds: 10,000 requests, of which some are cut off, some abandoned while they wait, some read or
+written slowly, some invalid. Valid requests must get `rill decode`'s results. The server's memory and number of descriptors are
+printed now and then. Exit code 1: a response was lost or wrong, or the server has not returned to its initial state.
 
 usage: bench/serve_stress.py [--rill build/rill] [--model examples/models/de-en] [--requests 10000] [--lines FILE] [--cache SIZE]
 """
@@ -52,7 +52,7 @@ def post(body):
 
 
 def answer_of(read):
-    """The texts of a response; None for an error."""
+    """Return the texts of a response; None for an error."""
     head, _, body = read.partition(b"\r\n\r\n")
     if b" 200 " not in head[:20]:
         return None

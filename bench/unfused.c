@@ -1,8 +1,9 @@
-/* bench/unfused.c: the baseline of rill_kernels.best.
+/* bench/unfused.c: a slow implementation of rill_kernels.best, to compare with.
  *
- * Bias, maximum, exponentials with their sum, log-probabilities, top k: each is a separate pass over the matrix of all rows, as in a
- * library with an operation for each. The passes are vectorised (by the compiler; exponentials by rill's own kernel), so that the
- * comparison is of the number of passes and not of the quality of their loops. */
+ * Bias, maximum, exponentials with their sum, log-probabilities and top k are separate passes over the matrix of all
+ * rows. A library with one function per operation works like this. The passes are vectorised (by the compiler;
+ * exponentials by rill's own kernel). So the comparison shows the effect of the number of passes, not of the quality of
+ * their loops. */
 #include "unfused.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum { CHUNK = 512, SKIP_CHUNK = 64 };
 
-/* [R, V] of the calling thread; it grows and stays. */
+/* Return a matrix [R, V] of the calling thread; it is kept, and grows as needed. */
 static float *matrix(size_t numbers)
 {
     static _Thread_local float *kept;
@@ -69,7 +70,7 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return set < 0 || (b->legal[(size_t)set * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* Whether a look at each of the next numbers is due at all. */
+/* Whether any of the next n numbers is above the threshold, so that they must be examined one by one. */
 static int any_above(const float *x, size_t n, float threshold)
 {
     int above = 0;
@@ -120,7 +121,7 @@ void bench_unfused_best(const rill_best *b, rill_pool *pool)
 void __real_rill_kernels_init(rill_kernels *k, rill_isa_mask mask) __attribute__((weak));
 void __wrap_rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
 
-/* Replaces rill_kernels_init() in a librill that is linked with --wrap: bench/meson.build. */
+/* Replaces rill_kernels_init() in a librill that is linked with --wrap; see bench/meson.build. */
 void __wrap_rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 {
     __real_rill_kernels_init(k, mask);

@@ -18,7 +18,7 @@ SEARCHES = {"stream-all": "--method stream-all -k 5 --absolute 1.5 --max-candida
 
 
 def seconds(command, sources):
-    """Of the command on each of the sources at once."""
+    """Run the command on all of the sources at the same time; return the seconds."""
     start = time.monotonic()
     running = []
     for source in sources:
@@ -30,7 +30,7 @@ def seconds(command, sources):
 
 
 def write_inputs(folder, source, copies):
-    """The lines so many times over; and in two files, line by line in turn."""
+    """Write the lines as often as requested, to one file and, alternating, to two files."""
     with open(source, encoding="utf-8") as text:
         lines = text.readlines() * copies
     parts = {"all": lines, "even": lines[0::2], "odd": lines[1::2]}

@@ -113,7 +113,7 @@ static rill_matrix network_matrix(neural *m, const float *w, size_t n, size_t k)
     return rill_network_matrix(m->network, RILL_WEIGHT_F32, n, k, w, k);
 }
 
-/* The encoder. Input columns: slot and length of each word; letter of each position. */
+/* Build the encoder. Input columns: slot and length of each word; letter of each position. */
 static void build_encode(neural *m, const weights *w)
 {
     rill_network *network = m->network;
@@ -135,8 +135,8 @@ static void build_encode(neural *m, const weights *w)
     rill_op_scan(network, p, &read);
 }
 
-/* The decoder's step. Input columns: state id; slot of an empty hypothesis, else -1; parent's state id, or the row's own if empty; symbol.
- */
+/* Build the decoder's step. Input columns: state id; slot of an empty hypothesis, else -1; parent's state id, or the
+ * row's own if empty; symbol. */
 static void build_step(neural *m, const weights *w)
 {
     rill_network *network = m->network;
@@ -173,7 +173,7 @@ static void build_step(neural *m, const weights *w)
     rill_op_gru(network, p, RILL_ROWS, &cell);
 }
 
-/* Attention and the output layer. Input columns: state id, slot. */
+/* Build attention and the output layer. Input columns: state id, slot. */
 static void build_score(neural *m, const weights *w)
 {
     rill_network *network = m->network;

@@ -29,7 +29,7 @@ def gap(candidates):
 
 
 def kept(*beams):
-    """The places in each beam that the heuristic keeps, of beams given as lists of path_scores, best first."""
+    """Return the places in each beam that the heuristic keeps. beams: lists of path_scores, best first."""
     scores = np.array([score for beam in beams for score in beam])
     candidates = types.SimpleNamespace(
         n=len(beams), offset=np.cumsum([0, *map(len, beams)]), path_score=scores, keep=np.ones(len(scores), np.int64)
@@ -64,7 +64,7 @@ class InASearch(unittest.TestCase):
             for heuristic in ([], gap):
                 with model.stream(TEXTS, heuristic=heuristic, beam_size=5) as stream:
                     self.assertTrue(all(next(stream).ok for _ in TEXTS))
-                    expansions.append(stream.stats["expansions"])  # before the stream's end, which closes it
+                    expansions.append(stream.stats["expansions"])  # read before the stream ends, since the end closes it
         self.assertLess(expansions[1], expansions[0])
 
 

@@ -18,7 +18,7 @@ END, SIZE = len(LETTERS), 96
 
 
 class Speller(torch.nn.Module):
-    """Convert words to words, letter by letter. Letter number 26 is the end symbol, and the start symbol of the output."""
+    """A module that converts words to words, letter by letter. Letter number 26 is the end symbol, and also the start symbol of outputs."""
 
     def __init__(self):
         super().__init__()
@@ -49,7 +49,7 @@ def train(speller, steps=250):
 
 
 class SpellerDomain(rill.Domain):
-    """The module as a domain of rill."""
+    """A domain of rill that decodes with the module."""
 
     name, actions, end_action, max_length = "speller", END + 1, END, 20
 

@@ -205,6 +205,14 @@ void rill_kernels_init_avx2(rill_kernels *k);
 void rill_kernels_init_avx512(rill_kernels *k);
 void rill_kernels_init_avx512vnni(rill_kernels *k);
 void rill_kernels_init_avx512bf16(rill_kernels *k);
+void rill_kernels_init_amx(rill_kernels *k);
 void rill_kernels_init_neon(rill_kernels *k);
 void rill_kernels_init_neon_dotprod(rill_kernels *k);
 void rill_kernels_init_neon_i8mm(rill_kernels *k);
+
+/* AMX takes rows that the sets below quantise or round: rows [begin, end) of the quant_job `job` (vector/gemm.h). */
+void rill_quantise_rows_avx512vnni(const void *job, size_t begin, size_t end);
+void rill_round_rows_avx512bf16(const void *job, size_t begin, size_t end);
+
+/* rill_peak_loop_fma() of RILL_ISA_AMX, for int8 or bf16. */
+rill_peak_loop rill_peak_loop_amx(rill_dtype weights);

@@ -4,6 +4,14 @@
 
 #include "internal.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
+
 #if defined(RILL_KERNELS_ARM) && defined(__linux__)
 #include <sys/auxv.h>
 
@@ -38,6 +46,7 @@ static const struct {
     {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512, X86(avx512)},
     {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI, X86(avx512vnni)},
     {"avx512bf16", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI | RILL_ISA_AVX512_BF16, X86(avx512bf16)},
+    {"amx", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI | RILL_ISA_AVX512_BF16 | RILL_ISA_AMX, X86(amx)},
     {"neon", RILL_ISA_NEON, ARM(neon)},
     {"neon-dotprod", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD, ARM(neon_dotprod)},
     {"neon-i8mm", RILL_ISA_NEON | RILL_ISA_NEON_DOTPROD | RILL_ISA_NEON_I8MM, ARM(neon_i8mm)},
@@ -58,6 +67,23 @@ int rill_isa_by_name(const char *name, rill_isa_mask *mask)
     return -1;
 }
 
+#if defined(__x86_64__)
+/* Has the processor AMX for int8 and bf16, and does Linux let this process use it? Linux saves AMX's registers (8 KB a thread) only for
+ * processes that ask. Asked again, it answers the same. */
+static int amx_is_usable(void)
+{
+#if defined(__linux__)
+    enum { LEAF = 7, BF16 = 1 << 22, TILE = 1 << 24, INT8 = 1 << 25, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, features = 0;
+    const unsigned wanted = BF16 | TILE | INT8;
+    return __get_cpuid_count(LEAF, 0, &a, &b, &c, &features) && (features & wanted) == wanted &&
+           syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return 0;
+#endif
+}
+#endif
+
 rill_isa_mask rill_cpu_isa(void)
 {
     rill_isa_mask have = RILL_ISA_REF;
@@ -69,8 +95,10 @@ rill_isa_mask rill_cpu_isa(void)
         __builtin_cpu_supports("avx512vl"))
         have |= RILL_ISA_AVX512;
     if (__builtin_cpu_supports("avx512vnni")) have |= RILL_ISA_AVX512_VNNI;
-    /* not on Intel: bf16 products are no faster than fp32 there (docs/kernels.md) */
-    if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd")) have |= RILL_ISA_AVX512_BF16;
+    if (amx_is_usable()) have |= RILL_ISA_AMX;
+    /* not on Intel without AMX: bf16 products are no faster than fp32 there (docs/kernels.md) */
+    if (__builtin_cpu_supports("avx512bf16") && (__builtin_cpu_is("amd") || have & RILL_ISA_AMX))
+        have |= RILL_ISA_AVX512_BF16;
 #elif defined(RILL_KERNELS_ARM)
     have |= RILL_ISA_NEON;
 #if defined(__linux__)

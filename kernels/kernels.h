@@ -85,8 +85,10 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* NEON; every AArch64 processor has it */
 #define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* int8 dot products; needs RILL_ISA_NEON too */
 #define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
-/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Reported only for AMD's processors: others gain nothing by it */
+/* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Not reported on Intel's processors without AMX, which gain nothing */
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
+/* matrix products of int8 and bf16; needs RILL_ISA_AVX512_BF16 too. The first query asks Linux to let the process use AMX */
+#define RILL_ISA_AMX ((rill_isa_mask)1 << 7)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
 /* Set *mask to the named instruction set (rill_isa_name()) and all that it requires. Returns 0, or -1 for an unknown name. Any thread. */
@@ -289,7 +291,7 @@ typedef struct rill_row_kernel {
 
 typedef struct rill_kernels {
     rill_isa_mask isa; /* the instruction sets in use; RILL_ISA_REF for plain C */
-    /* name of the highest instruction set in use, static: "ref"; "avx2", "avx512", "avx512vnni", "avx512bf16"; "neon", ... */
+    /* name of the highest instruction set in use, static: "ref"; "avx2", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", ... */
     const char *name;
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);

@@ -1,5 +1,5 @@
 /* peak.c: loops that measure peak throughput. Each loop has enough accumulators to hide the latency of an addition. */
-#include "kernels.h"
+#include "internal.h"
 
 #include <string.h>
 #include <time.h>
@@ -114,6 +114,7 @@ rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, rill_dtype weights)
 {
     const int int8 = weights == RILL_DTYPE_U8S8;
 #if defined(RILL_KERNELS_X86)
+    if (isa & RILL_ISA_AMX && weights != RILL_DTYPE_F32) return rill_peak_loop_amx(weights);
     if (int8 && (isa & RILL_ISA_AVX512_VNNI)) return (rill_peak_loop){.run = dot_vnni, .work = pass_flops(64)};
     if (int8 && (isa & RILL_ISA_AVX2)) return (rill_peak_loop){.run = dot_pairs_avx2, .work = pass_flops(16)};
     if (weights == RILL_DTYPE_BF16 && (isa & RILL_ISA_AVX512_BF16))

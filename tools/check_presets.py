@@ -5,10 +5,10 @@ and lines, with several beam sizes, penalties and lengths.
 usage: check_presets.py --peer ct2|marian --rill build/rill --text test_2016_flickr.de [--model examples/models/de-en]
        check_presets.py --peer ct2 --folder float32|int8|... the same: rill reads the folder that CTranslate2 reads, with such weights
 
-Needs sentencepiece, NumPy and the peer's Python package: ctranslate2, or pymarian, which has all of marian-decoder. The
-directory is converted by ct2_model.py or marian_model.py. All compute in fp32 and add up in orders of their own, so sums
-differ in their last digits and hypotheses that are all but equally likely may change places: lists that hold the same
-hypotheses in another order, and lists that differ, are counted apart. --show writes those that differ.
+Needs sentencepiece, NumPy and the peer's Python package: ctranslate2, or pymarian, which contains marian-decoder. ct2_model.py or
+marian_model.py converts the directory. All programs compute in fp32, but add in different orders. So sums differ in their last
+digits, and hypotheses that are almost equally likely may change places. Lists with the same hypotheses in another order, and lists
+that differ, are counted separately. --show prints those that differ.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import marian_model
 
 class CTranslate2:
     SETTINGS = [
-        # options of the other toolkit, and rill's
+        # options of the other toolkit, and rill's options
         ({"beam_size": 2, "num_hypotheses": 2}, []),
         ({"beam_size": 5, "num_hypotheses": 5}, []),
         ({"beam_size": 5, "num_hypotheses": 5, "length_penalty": 0.6}, ["--length-penalty", "0.6"]),
@@ -81,7 +81,7 @@ class Marian:
             json.dump(config, file)
 
     def search(self, texts, lines, options):
-        """A line at a time: its length limit is that of the longest of a batch."""
+        """Decode one line at a time, since pymarian's length limit is that of the longest line of a batch."""
         words = " ".join(f"--{name} {value}" for name, value in options.items())
         translator = self.marian.Translator(f"-m {self.model} -v {self.vocabulary} {self.vocabulary} --cpu-threads 1 --quiet --n-best "
                                             f"--no-spm-decode --mini-batch 1 --maxi-batch 1 {words}")
@@ -110,9 +110,8 @@ def of_rill(args, peer, lines, options, more):
 
 
 def compare(args, lines, theirs, ours):
-    """How many lists are equal, are the same in another order, differ; the largest score difference in lists with the same hypotheses,
-    and the largest score distance between swapped hypotheses.
-    """
+    """Return how many lists are equal, have the same hypotheses in another order, and differ; the largest score difference in lists with
+    the same hypotheses; and the largest score distance between hypotheses that changed places."""
     equal, other_order, different, worst, distance = 0, 0, [], 0.0, 0.0
     for number, (a, b) in enumerate(zip(theirs, ours)):
         if sorted(h for h, _ in a) != sorted(h for h, _ in b):

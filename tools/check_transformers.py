@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compares rill with transformers on random model directories: `rill decode --like hf` and generate() must give the same lists.
 
-Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model of
-one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed, contradicting), ties
-and stored tables, activations, types of numbers, added and special tokens, lengths, search settings. Texts are read with the
-directory's tokenizer by both. transformers computes in 64 bits; its search, which adds log-probabilities in 32 bits, is made to.
+Needs torch, transformers, sentencepiece, protobuf, sacremoses, and rill (--rill build/rill). Each directory is a tiny random model
+of one of the families, saved by transformers and then edited at random: keys of its configurations (removed, changed,
+contradicting), ties and stored tables, activations, weight types, added and special tokens, lengths, search settings. Both read
+texts with the directory's tokenizer. transformers computes in 64 bits; its search, which would add log-probabilities in 32 bits,
+is patched to use 64.
 
-Of each directory rill may refuse what docs/mt.md says it refuses; such directories, and those that transformers does not open,
-are counted apart. So are those whose lists transformers itself makes otherwise in 32 bits than in 64: their searches hang on a
-rounding. Lists count as equal if scores agree within 3e-4 (rill computes in 32 bits; 1.2e-4 was seen) and outputs whose scores differ
-more have the same tokens.
+rill may refuse directories for the reasons in docs/mt.md. Such directories, and those that transformers does not open, are counted
+separately. So are directories for which transformers' own lists in 32 and in 64 bits differ, since a rounding decides their
+searches. Lists count as equal if scores agree within 3e-4 (rill computes in 32 bits; 1.2e-4 was seen), and if outputs whose scores
+differ by more than that have the same tokens.
 """
 
 import argparse
@@ -34,7 +35,7 @@ try:
     from safetensors.torch import load_file, save_file
     from tokenizers import AddedToken
     from transformers.models.fsmt import modeling_fsmt
-    import google.protobuf  # without it transformers asks for tiktoken
+    import google.protobuf  # without sacremoses, transformers asks for tiktoken
     import sacremoses
     import sentencepiece
     import reference_text
@@ -46,7 +47,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXTS = os.path.join(ROOT, "tests", "data", "text")
 MODELS = os.path.join(ROOT, "tests", "data", "mt")
 WORDS = "ein mann spielt gitarre the keys are on table Two dogs run , . ! can't it's 42 a b über".split()
-SCORES = 3e-4  # relative difference of scores
+SCORES = 3e-4  # allowed relative difference of scores
 ACTIVATIONS = ["relu", "gelu", "gelu_new", "silu", "swish", "quick_gelu", "gelu_pytorch_tanh", "gelu_fast"]
 
 # A family: its tokenizer's class and directory, the classes of its configuration and model, its languages.
@@ -85,7 +86,8 @@ def write(folder, name, value):
 
 
 class Torch64:
-    """torch as transformers' search sees it in 64 bits: what it asks for in 32 bits, log-probabilities and their sums, has 64."""
+    """Replaces the module torch in transformers' search: what the search creates in 32 bits, log-probabilities and their sums, has 64
+    bits."""
     float = float32 = torch.float64
 
     def __getattr__(self, name):
@@ -123,7 +125,7 @@ class Folder:
         for name in os.listdir(self.family.folder):
             if name in VOCABULARY_FILES + ("tokenizer_config.json", "special_tokens_map.json"):
                 shutil.copy(os.path.join(self.family.folder, name), self.path)
-        if self.name in LISTED:  # as in published directories: languages before the mask, unlike transformers 5's own numbers
+        if self.name in LISTED:  # number languages as published directories do, before the mask, and not as transformers 5 does
             languages, pieces = LISTED[self.name], sentencepiece.SentencePieceProcessor(
                 model_file=os.path.join(self.path, "sentencepiece.bpe.model")).get_piece_size()
             numbers = {**dict(enumerate(["<s>", "<pad>", "</s>", "<unk>"])),
@@ -133,7 +135,7 @@ class Folder:
                 "added_tokens_decoder": {str(i): {"content": token, "special": True, "normalized": False, "rstrip": False,
                                                   "lstrip": token == "<mask>", "single_word": False}
                                          for i, token in numbers.items()}})
-        if self.name == "fsmt":  # rill's own lists are shorter
+        if self.name == "fsmt":  # give rill the prefix lists of sacremoses, since rill's own are shorter
             prefixes = sacremoses.corpus.NonbreakingPrefixes()
             for language in ("de", "en"):
                 with open(os.path.join(self.path, "nonbreaking_prefix." + language), "w", encoding="utf-8") as file:
@@ -152,12 +154,12 @@ class Folder:
             tokenizer.save_pretrained(self.path)
             self.edits.append("tokenizer saved")
         both = read(self.path, "tokenizer.json")
-        if both is not None and self.maybe(0.5):  # as older versions saved it
+        if both is not None and self.maybe(0.5):  # save the added tokens as older versions of transformers did
             config = read(self.path, "tokenizer_config.json")
             config["added_tokens_decoder"] = {token.pop("id"): token for token in both["added_tokens"]}
             write(self.path, "tokenizer_config.json", config)
             os.remove(os.path.join(self.path, "tokenizer.json"))
-        elif both is not None and self.maybe(0.7):  # as newer versions save it, with this file alone
+        elif both is not None and self.maybe(0.7):  # as newer versions save a tokenizer: only this file
             self.edits.append("tokenizer.json alone")
             for name in VOCABULARY_FILES:
                 if os.path.exists(os.path.join(self.path, name)):
@@ -219,7 +221,7 @@ class Folder:
             else:
                 model.get_output_embeddings().weight[self.end] *= self.dice.choice([2.0, 3.0, 4.0])
         types = [torch.float32] if self.name == "fsmt" else [torch.float32, torch.float32, torch.float16, torch.bfloat16]
-        self.dtype = self.dice.choice(types)  # FSMT's tables of positions would be rounded; rill computes them
+        self.dtype = self.dice.choice(types)  # FSMT stores its position tables, which 16 bits would round; rill computes them
         model.to(self.dtype).save_pretrained(self.path)
 
     def edit_tensors(self):
@@ -237,7 +239,8 @@ class Folder:
                 if name in tensors or not self.maybe(0.4):
                     continue
                 table = base.clone()
-                if self.maybe(0.4) and self.name not in ("marian", "fsmt"):  # those with different copies are refused
+                # Marian and FSMT models with different copies of a table are refused
+                if self.maybe(0.4) and self.name not in ("marian", "fsmt"):
                     table = (table.float() + 0.5 * torch.randn(table.shape, generator=self.generator)).to(table.dtype)
                     self.edits.append(f"another {name}")
                 else:
@@ -255,7 +258,7 @@ class Folder:
                 del config[key]
                 self.edits.append(f"without {key}")
         if self.is_t5:
-            if self.maybe(0.3):  # as before transformers 5
+            if self.maybe(0.3):  # as versions before transformers 5 wrote it
                 config.pop("scale_decoder_outputs", None)
                 config["tie_word_embeddings"] = self.maybe(0.5)
                 self.edits.append(f"tie_word_embeddings {config['tie_word_embeddings']}")
@@ -294,9 +297,10 @@ class Folder:
             if self.maybe(share):
                 generation[key] = value()
         if self.beams == 1:
-            generation.pop("repetition_penalty", None)  # of logits there, of log-probabilities in beam search and rill
+            # transformers' greedy search applies it to logits; its beam search and rill apply it to log-probabilities
+            generation.pop("repetition_penalty", None)
         if any(key in generation for key in ("min_length", "min_new_tokens", "no_repeat_ngram_size", "repetition_penalty")):
-            generation.pop("renormalize_logits", None)  # rill's counts no mask that changes from step to step
+            generation.pop("renormalize_logits", None)  # rill's renormalisation ignores masks that change from step to step
         if self.maybe(0.2) and "renormalize_logits" not in generation:
             generation["bad_words_ids"].append([dice.randint(4, self.size - 1) for _ in range(2)])
         if self.maybe(0.2) and self.name not in ("mbart",):
@@ -304,7 +308,7 @@ class Folder:
         if self.maybe(0.1):
             generation["eos_token_id"] = [self.end]
         self.edits.append("generation " + json.dumps({k: v for k, v in generation.items() if k in choices or "forced" in k}))
-        if self.maybe(0.15):  # as before transformers 4.25: in config.json
+        if self.maybe(0.15):  # as versions before transformers 4.25 wrote it: in config.json
             config = read(self.path, "config.json")
             config.update({k: v for k, v in generation.items() if not k.startswith("_")})
             write(self.path, "config.json", config)
@@ -317,8 +321,8 @@ class Folder:
     # --- texts
 
     def texts(self):
-        """Inputs. In directories with a SentencePiece model, added tokens have no spaces beside them: transformers 5, unlike
-        SentencePiece and rill, makes one more token of these for some families.
+        """Draw inputs. In directories with a SentencePiece model, added tokens have no spaces next to them: for some families
+        transformers 5, unlike SentencePiece and rill, makes an additional token of such a space.
         """
         special = self.added + ["</s>", "<unk>"]
         close = any(os.path.exists(os.path.join(self.path, name)) for name in ("spiece.model", "sentencepiece.bpe.model"))
@@ -335,7 +339,8 @@ class Folder:
         return lines
 
     def languages(self):
-        """Options of rill, and the token that transformers forces, from the languages of the run; none for other families."""
+        """Return the language options of rill, and the token that transformers must force, for the languages of the run. Both are empty
+        for other families."""
         if not self.family.languages:
             return [], None
         source, target = self.dice.sample(self.family.languages, 2)
@@ -349,7 +354,7 @@ def theirs(folder, lines, languages, dtype=torch.float64):
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder.path, dtype=dtype).eval()
     generation_utils.torch = Torch64() if dtype == torch.float64 else torch
     more, shared = {}, set()
-    if folder.name == "m2m":  # an id that is an added token and a language: docs/mt.md says which of them rill writes
+    if folder.name == "m2m":  # the id of a language may also be that of an added token: docs/mt.md says which of them rill writes
         shared = set(tokenizer.lang_token_to_id.values()) & set(tokenizer.added_tokens_decoder)
     if languages:
         tokenizer.src_lang = languages[0]
@@ -360,7 +365,8 @@ def theirs(folder, lines, languages, dtype=torch.float64):
     for line in lines:
         ids = tokenizer(line, return_tensors="pt").input_ids
         result = model.generate(ids, num_beams=folder.beams, num_return_sequences=folder.beams, do_sample=False,
-                                use_cache=folder.name == "fsmt",  # UMT5's fails with more decoder layers than encoder layers
+                                # for other families the cache is off: UMT5's fails if the decoder has more layers than the encoder
+                                use_cache=folder.name == "fsmt",
                                 output_scores=True, return_dict_in_generate=True, **more)
         scores = result.sequences_scores.tolist() if folder.beams > 1 else [None]
         outputs = []
@@ -394,12 +400,13 @@ def ours(rill, folder, lines, options):
 
 
 def tidy(text):
-    """The text as rill writes it: one line, no spaces at its ends, no languages (M2M100's are not special in transformers 5)."""
+    """Normalise the text to what rill writes: one line, no spaces at its ends, and no languages, which M2M100 in transformers 5 does not
+    treat as special tokens."""
     return re.sub("(__[a-z]+__)+", "", re.sub("[\r\n\u2581\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]", " ", text)).strip(" ")
 
 
 def difference(expected, found):
-    """What differs in one input's list, or None."""
+    """Return what differs in the list of one input, or None."""
     ids, outputs, text = expected
     lists, written = found
     if len(outputs) != len(lists):
@@ -465,7 +472,7 @@ def main():
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
-    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # its own overflows in 64 bits
+    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # FSMT's own function overflows in 64 bits
     counts = collections.Counter()
     for seed in range(arguments.first, arguments.first + arguments.folders):
         check(arguments.rill, seed, counts, arguments.keep)

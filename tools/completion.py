@@ -18,7 +18,7 @@ ARGUMENTS = {"info": "folder", "list": KINDS.split(" "), "help": "commands", "co
 
 
 def values(rill, option):
-    """The completion of an option's value: "file", "folder", a list of words, or None; "" for a switch."""
+    """Return the completion of an option's value: "file", "folder", a list of words, or None; "" if the option takes no value."""
     if not option.argument or option.optional:
         return ""
     if option.name in LISTED:
@@ -31,7 +31,7 @@ def values(rill, option):
 
 
 def tables(rill):
-    """[(command, summary, [(names, help, values)])]"""
+    """Return [(command, summary, [(names, help, values)])]."""
     for command, summary in commands_of(rill):
         groups = {} if command == "convert" else groups_of(rill, command)
         rows = [([n for n in (o.letter, o.name) if n], o.help, values(rill, o), o.optional) for group in groups.values() for o in group]

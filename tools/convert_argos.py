@@ -1,7 +1,7 @@
 """Packages of Argos Translate: a zip with a CTranslate2 folder, model/, and the tokenizer beside it.
 
-rill reads the folder as it is, so the files are copied out of the zip, unchanged: those of model/ and sentencepiece.model, or bpe.model
-and metadata.json, which names its languages.
+rill reads the folder as it is, so the files are copied out of the zip unchanged: those of model/, and sentencepiece.model, or
+bpe.model with metadata.json, which names the languages.
 """
 
 import json
@@ -22,7 +22,7 @@ def is_package(path):
 
 
 def find_top(path, names):
-    """The folder in the zip that has model/model.bin."""
+    """Return the folder in the zip that contains model/model.bin."""
     found = sorted(name[:-len(MODEL + "model.bin")] for name in names if ("/" + name).endswith("/" + MODEL + "model.bin"))
     if len(found) != 1:
         raise Refused(f"{path}: expected a {MODEL}model.bin in the zip, found {len(found)}")

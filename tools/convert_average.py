@@ -23,7 +23,7 @@ def read_weights(folder):
         raise Refused(f"{path}: not there: average takes folders that the other commands made (`bin` for pytorch_model.bin)")
     try:
         return read_safetensors(path, None)
-    except Exception as error:  # a damaged header raises anything
+    except Exception as error:  # reading a damaged header may raise any exception
         raise Refused(f"{path}: not a safetensors file of floats, or damaged: {type(error).__name__}: {error}") from error
 
 
@@ -36,7 +36,7 @@ def check_config(first, folder):
 
 
 def check_files(first, folder):
-    """What says how text becomes tokens must be the same; README.md may differ."""
+    """Refuse folders whose tokenizer files differ; README.md may differ."""
     for name in BESIDE:
         ours, theirs = (os.path.join(place, name) for place in (first, folder))
         there = os.path.exists(ours), os.path.exists(theirs)
@@ -46,7 +46,7 @@ def check_files(first, folder):
 
 
 def shortlist(folder):
-    """The file of translations that config.json names, in a list; or an empty list."""
+    """Return a list with the translations file that config.json names; empty if it names none."""
     options = read_json(os.path.join(folder, CONFIG)).get("rill", {}).get("options", {})
     return [os.path.basename(str(options["shortlist"]).split(",")[0])] if options.get("shortlist") else []
 

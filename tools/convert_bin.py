@@ -1,4 +1,4 @@
-"""pytorch_model.bin to model.safetensors: the model is Hugging Face's already, only its weights are in a pickle."""
+"""pytorch_model.bin to model.safetensors, for models in Hugging Face's format whose weights are in a pickle."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def read_json(path):
 
 
 def read_state(path):
-    """All tensors of a state dictionary, or of a checkpoint that has one under "state_dict"."""
+    """Return all tensors of a state dictionary, or of a checkpoint that has one under "state_dict"."""
     file = TorchFile(path)
     root = file.root
     if isinstance(root, dict) and isinstance(root.get("state_dict"), dict):
@@ -40,7 +40,7 @@ def read_state(path):
 
 
 def read_parts(directory):
-    """The tensors of the files that the index names, which must be those of the index, and the index's path."""
+    """Return the tensors of all files that the index names, and the index's path. The files must have exactly the tensors of the index."""
     index = os.path.join(directory, INDEX)
     places = read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(n, str) and n and os.path.basename(n) == n for n in places.values()):
@@ -60,7 +60,7 @@ def read_parts(directory):
 
 
 def read_weights(directory):
-    """The tensors of the one file, or of those in an index; and the file's path."""
+    """Return the tensors of the single weights file, or of the files in an index, and the path of that file or index."""
     path = os.path.join(directory, WEIGHTS)
     if os.path.exists(path):
         return read_state(path), path
@@ -75,7 +75,8 @@ def convert(directory, out, kind):
     if config.get("model_type") not in known:
         raise Refused(f"{directory}/config.json: model_type: expected one of {', '.join(known)}, found {config.get('model_type')!r}")
     tensors, file = read_weights(directory)
-    if config["model_type"] in ("fsmt", "m2m_100"):  # computed, and as long as the longest text so far when they were saved
+    # positions are computed; a saved table is only as long as the longest text had been when it was saved
+    if config["model_type"] in ("fsmt", "m2m_100"):
         tensors = {name: value for name, value in tensors.items() if "embed_positions" not in name}
     copies = [(os.path.join(directory, name), name) for name in BESIDE if os.path.exists(os.path.join(directory, name))]
     try:

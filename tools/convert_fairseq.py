@@ -1,7 +1,7 @@
-"""fairseq's checkpoints (model1.pt .. with dict.LANG.txt and bpecodes) to FSMT directories, one for each.
+"""fairseq's checkpoints (model1.pt .. with dict.LANG.txt and bpecodes) to FSMT directories, one for each checkpoint.
 
-Names are fairseq's with "model." in front; older checkpoints have queries, keys and values in one matrix and layer
-norms by number. fastBPE marks the tokens that continue (`ab@@`); FSMT's vocabularies mark those that end a word (`ab</w>`).
+FSMT has fairseq's names of tensors with "model." before them. Older checkpoints have queries, keys and values in one matrix, and
+layer norms by number. fastBPE marks the tokens that continue (`ab@@`); FSMT's vocabularies mark those that end a word (`ab</w>`).
 """
 
 import os
@@ -25,14 +25,14 @@ FIXED = {
 }
 NORMS = {"encoder": ("self_attn_layer_norm", "final_layer_norm"),
          "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")}
-# Tensors that are no weights: version numbers, and sinusoids, which are computed.
+# Tensors that are no weights: version numbers, and sinusoidal positions, which are computed.
 PASSED_OVER = re.compile(r"(encoder|decoder)\.(version|embed_positions\.(_float_tensor|weights)|future_mask)$")
 
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 def read_arguments(file):
-    """The training arguments: a Namespace, or in newer files the part "model" of a configuration."""
+    """Return the training arguments: a Namespace, or in newer files the part "model" of a configuration."""
     root = file.root
     if not isinstance(root, dict) or not isinstance(root.get("model"), dict):
         raise Refused(f"{file.path}: expected a checkpoint of fairseq with tensors under \"model\"")
@@ -86,7 +86,7 @@ def make_config(path, arguments, langs, sizes):
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
 def renamed(key):
-    """FSMT's name for a fairseq tensor that is stored unchanged."""
+    """Return FSMT's name of a fairseq tensor that is stored unchanged."""
     match = re.fullmatch(r"(encoder|decoder)\.layers\.(\d+)\.layer_norms\.(\d)\.(weight|bias)", key)
     if match and int(match.group(3)) < len(NORMS[match.group(1)]):
         side, layer, number, part = match.groups()
@@ -115,15 +115,15 @@ def read_tensors(file):
 
 
 def tie(arguments, tensors):
-    """fairseq stores shared tables under each name, and some checkpoints only once."""
+    """Keep one copy of a shared table: fairseq stores it under each of its names, in some checkpoints only once."""
     if arguments.get("share_decoder_input_output_embed") and not arguments.get("share_all_embeddings"):
-        tensors.pop(HEADS["fsmt"], None)  # absent, it is the decoder's embedding
+        tensors.pop(HEADS["fsmt"], None)  # without an output layer, FSMT uses the decoder's embedding
 
 
 # --- vocabularies -----------------------------------------------------------------------------------------------------
 
 def read_dictionary(path):
-    """{symbol: number} of a dict.LANG.txt: lines of symbol and count, numbers from 4."""
+    """Read a dict.LANG.txt into {token: id}: lines of token and count, with ids from 4 on."""
     symbols = {symbol: number for number, symbol in enumerate(SPECIALS)}
     count = len(symbols)
     if not os.path.exists(path):
@@ -144,7 +144,7 @@ def read_dictionary(path):
 
 
 def end_marked(path, symbols, count):
-    """Continuation marks turned into end marks; a token whose symbol was overwritten keeps a unique name."""
+    """Turn continuation marks into end marks. A token that another one has overwritten keeps a unique name."""
     pieces = {}
     for symbol, number in symbols.items():
         if number < len(SPECIALS) and symbol == SPECIALS[number]:
@@ -160,7 +160,7 @@ def end_marked(path, symbols, count):
 
 
 def read_merges(codes):
-    """Pairs in order, a line for each, without fastBPE's counts and subword-nmt's first line."""
+    """Return the merges in order, one per line, without fastBPE's counts and without subword-nmt's first line."""
     text = ""
     with open_text(codes) as file:
         for number, line in enumerate(file, 1):
@@ -181,7 +181,7 @@ def find_codes(directory):
                   "takes pieces only (rill's --tokenized)")
 
 
-# --- the whole --------------------------------------------------------------------------------------------------------
+# --- a whole model -------------------------------------------------------------------------------------------------------
 
 def guess_langs(path, arguments, langs):
     langs = langs or [arguments.get("source_lang"), arguments.get("target_lang")]
@@ -215,7 +215,7 @@ def convert_one(model, out, kind, options):
 
 
 def convert(models, out, kind, options):
-    """One model to `out` itself, several to folders in it by their names."""
+    """Convert one model to `out` itself, or several models to folders in it with the models' names."""
     names = [os.path.splitext(os.path.basename(model))[0] for model in models]
     if len(set(names)) < len(names):
         raise Refused(f"{models[0]}: several models are called {names[0]}: their folders would be one")

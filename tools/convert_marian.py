@@ -1,9 +1,9 @@
 """Marian's model.npz, or a .bin of its 8-bit students, with its vocabularies to Hugging Face's form.
 
-Marian stores matrices as [in, out], layers from 1, and its training options as YAML in special:model.yml. Names are
-those of marian-dev's transformer (src/models/transformer.h) and of transformers' own converter, from which this one
-differs in that it reads vocabularies of different sizes, decoders with layers or feed-forward parts of other sizes than
-the encoder's, and SentencePiece vocabularies, and that positions are computed as Marian does unless asked otherwise.
+Marian stores matrices as [in, out], numbers layers from 1, and has its training options as YAML in special:model.yml. Names are
+those of marian-dev's transformer (src/models/transformer.h) and of transformers' own converter. Unlike the latter, this converter
+reads vocabularies of different sizes, SentencePiece vocabularies, and decoders whose layers or feed-forward parts have other sizes
+than the encoder's. Positions are computed as in Marian, unless an option says otherwise.
 """
 
 import glob
@@ -54,7 +54,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """Number and content of each field of a protocol buffer's message."""
+    """Yield the number and the content of each field of a protocol buffer message."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -72,7 +72,7 @@ def fields(data):
 
 
 def read_spm_vocabulary(path):
-    """The tokens of a SentencePiece model by number: field 1 of the model, of each its field 1."""
+    """Return the tokens of a SentencePiece model in order of their ids: field 1 of each message in field 1."""
     with open(path, "rb") as file:
         data = file.read()
     try:
@@ -83,7 +83,7 @@ def read_spm_vocabulary(path):
 
 
 def read_vocabulary(path):
-    """{token: number}, numbers from 0 without gaps, with </s> and <unk>."""
+    """Read {token: id}; ids must be 0, 1, 2 ... without gaps, and include </s> and <unk>."""
     if not os.path.exists(path):
         raise Refused(f"{path}: not there: expected a vocabulary of Marian (.yml) or SentencePiece (.spm)")
     pieces = read_spm_vocabulary(path) if path.endswith((".spm", ".model")) else read_yaml_vocabulary(path)
@@ -96,7 +96,7 @@ def read_vocabulary(path):
 
 
 def with_padding(path, pieces, rows):
-    """The vocabulary with names for rows without a token, and <pad> in the appended row."""
+    """Return the vocabulary with made-up names for rows without a token, and with <pad> in the appended row."""
     if PAD in pieces:
         raise Refused(f"{path}: has a {PAD}: Marian's vocabularies have none, it is appended here")
     if len(pieces) > rows:
@@ -110,10 +110,10 @@ def with_padding(path, pieces, rows):
 # --- the model --------------------------------------------------------------------------------------------------------
 
 class Source:
-    """The arrays of an .npz; a key that is taken is not left over at the end."""
+    """The arrays of an .npz or .bin. Arrays that nothing has taken at the end are an error."""
 
     def __init__(self, file, name=None):
-        """`name`: that of messages, if it is another."""
+        """`name`: how messages call the file, if not by its path."""
         self.path = name or file
         try:
             if file.endswith(".bin"):
@@ -159,7 +159,7 @@ class Source:
 
 
 def operations(source, key, default):
-    """Of a chain such as "dan"; dropout is nothing here."""
+    """Return the operations of a chain such as "dan", without d, dropout."""
     return (source.option(key, default) or "").replace("d", "")
 
 
@@ -168,7 +168,7 @@ def refuse_option(source, key, expected):
 
 
 def check_norms(source):
-    """The positions of norms: before blocks, after the embeddings, after the last layer."""
+    """Return where the norms are: before blocks, after the embeddings, after the last layer."""
     pre, post = operations(source, "transformer-preprocess", ""), operations(source, "transformer-postprocess", "dan")
     form = "'dan' with 'transformer-preprocess' '', and 'da' with 'n',"
     if pre not in ("", "n") or (pre, post) == ("n", "an"):
@@ -187,7 +187,7 @@ def check_norms(source):
 
 
 def check_decoder(source):
-    """The decoder's first sublayer, and the stored layer that each layer uses."""
+    """Return the decoder's first sublayer, and for each layer the number of the stored layer that it uses."""
     kind, depth = source.option("transformer-decoder-autoreg", "self-attention"), source.option("dec-depth")
     if kind == "rnn" and source.option("dec-cell", "gru") != "ssru":
         refuse_option(source, "dec-cell", "'ssru'")
@@ -218,7 +218,7 @@ def check_options(source):
 
 
 def take_norm(source, before, behind, ours, tensors, pre):
-    """The one of a norm's two possible names that the model has; pre-norm names end differently."""
+    """Convert a norm. Its name in a pre-norm model differs from that in a post-norm model."""
     for ending, part in (("scale", "weight"), ("bias", "bias")):
         tensors[f"{ours}.{part}"] = source.vector(f"{before}_ln_{ending}_pre" if pre else f"{behind}_ln_{ending}")
 
@@ -248,12 +248,12 @@ def take_average(source, marian, ours, tensors, pre):
 
 
 def average_inner(source):
-    """The width of average attention's own block, which a depth of 1 is without."""
+    """Return the width of the feed-forward block inside average attention; with a depth of 1 there is none."""
     return source.option("transformer-dim-aan", 2048) if source.option("transformer-aan-depth", 2) > 1 else 0
 
 
 def take_layer(source, side, place, number, first, pre, tensors):
-    """Marian's layer `number` as the one with `place` others before it."""
+    """Convert Marian's layer `number` to the layer with `place` others before it."""
     marian, ours = f"{side}_l{number}_", f"model.{side}.layers.{place}."
     if first != "attention":
         (take_ssru if first == "ssru" else take_average)(source, marian, ours, tensors, pre)
@@ -271,7 +271,7 @@ def take_layer(source, side, place, number, first, pre, tensors):
 
 
 def take_side(source, side, layers, first, norms, tensors):
-    """Layers that are tied are stored as often as they are used."""
+    """Convert the layers of one side. A tied layer is stored as many times as it is used."""
     pre, embedded, top = norms
     seen = {}
     for place, number in enumerate(layers):
@@ -288,12 +288,12 @@ def take_side(source, side, layers, first, norms, tensors):
 
 
 def padded(array):
-    """With a zero row, or element, appended: <pad>, which Marian lacks; it starts outputs."""
+    """Append a zero row, or a zero element, for <pad>, which Marian lacks and which starts outputs here."""
     return np.concatenate([array, np.zeros_like(array[:1])])
 
 
 def take_tables(source, tensors):
-    """Embeddings, output layer and bias; the options' sharing must be that of the stored tensors."""
+    """Convert the embeddings, output layer and bias. The stored tensors must be tied as the options say."""
     everything = source.option("tied-embeddings-all", False)
     shared, tied = everything or source.option("tied-embeddings-src", False), everything or source.option("tied-embeddings", False)
     if shared:
@@ -310,7 +310,7 @@ def take_tables(source, tensors):
 
 
 def decoder_config(source, first):
-    """rill's keys for features that transformers lacks."""
+    """Return the keys of "rill" in config.json, for features that transformers lacks."""
     if first == "attention":
         return {}
     if first == "ssru":
@@ -321,7 +321,7 @@ def decoder_config(source, first):
 
 
 def aligned_layer(source):
-    """The layer, from 0, whose first head gives alignments."""
+    """Return the layer, from 0, whose first head gives alignments."""
     layer, depth = source.option("transformer-guided-alignment-layer", "last"), source.option("dec-depth")
     return (depth if layer == "last" else int(layer)) - 1
 
@@ -347,7 +347,7 @@ def make_config(source, tensors, shared, tied, positions, first, norms):
 
 
 def find_vocabularies(directory):
-    """Of an OPUS-MT release: one for each side, or one for both."""
+    """Find the vocabularies of an OPUS-MT release: one for each side, or one for both."""
     what = "vocabularies (--vocab)"
     sides = [find_one(directory, [f"*{side}.vocab.yml"], what) for side in ("src", "trg")]
     if None not in sides:
@@ -359,7 +359,7 @@ def find_vocabularies(directory):
 
 
 def find_pieces(directory, vocabularies):
-    """The SentencePiece models of source and target, which may be the vocabularies themselves."""
+    """Return the SentencePiece models of source and target, which may be the vocabularies themselves."""
     if vocabularies[0].endswith((".spm", ".model")):
         return [vocabularies[0], vocabularies[-1]]
     found = [os.path.join(directory, name) for name in ("source.spm", "target.spm")]
@@ -367,7 +367,7 @@ def find_pieces(directory, vocabularies):
 
 
 def find_files(model, vocabularies):
-    """The folder's files, as far as the command line does not name them."""
+    """Find the files in the folder that the command line does not name."""
     inside = os.path.isdir(model)
     directory = model if inside else os.path.dirname(model) or "."
     if not os.path.exists(model):
@@ -391,7 +391,8 @@ def convert(model, out, kind, vocabularies, pieces, positions):
 
 
 def convert_files(name, model, out, kind, vocabularies, pieces, positions, shortlist, search):
-    """`name`: the model as the user knows it; `shortlist`: a lexicon or None, and its counts; `search`: as in Folder."""
+    """Convert a model. `name`: what the user calls it; `shortlist`: a lexicon or None, and its counts F and B; `search`: as in
+    marian_folder.Folder."""
     source, tensors = Source(model, name), {}
     check_options(source)
     norms, (first, layers) = check_norms(source), check_decoder(source)

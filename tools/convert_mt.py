@@ -74,7 +74,7 @@ def add_command(commands, name, brief, about, model, run, count=None):
 
 
 def kind_of(path):
-    """The command for a file or a folder, by the names in it; None if they do not decide it."""
+    """Return the command for a file or a folder, by the names in it; None if these do not decide it."""
     inside = os.path.isdir(path)
 
     def holds(pattern):

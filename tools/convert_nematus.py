@@ -1,8 +1,8 @@
-"""Recurrent models of Nematus (and of dl4mt, and what Amun reads) to a directory of type `rnnsearch`.
+"""Recurrent models of Nematus, of dl4mt, and those that Amun reads, to a directory of type `rnnsearch`.
 
-The names and the arithmetic are Nematus' own: model.npz holds the tensors, model.npz.json the options, and a dictionary of each
-side the words' numbers. TensorFlow's checkpoints become such files by Nematus' theano_tf_convert.py. What a tensor's name does not
-show, an option does: a value that changes what is computed is refused.
+The names and the arithmetic are Nematus' own. model.npz has the tensors, model.npz.json the options, and a dictionary for each side
+the words' ids. Nematus' theano_tf_convert.py makes such files from TensorFlow checkpoints. Some options change the computation but no
+tensor's name; values that are not supported are refused.
 """
 
 import json
@@ -16,9 +16,9 @@ from model_files import read_npz
 from mt_directory import write_model
 from refusal import Refused
 
-END, UNKNOWN, LENGTH = 0, 1, 200  # the numbers that Nematus gives both, and how long an output it allows
+END, UNKNOWN, LENGTH = 0, 1, 200  # ids of </s> and <unk> in Nematus, and its limit on the length of an output
 SPECIALS = {"eos": "</s>", "UNK": "<unk>"}
-RECORDS = ("history_errs", "uidx", "zipped_params")  # of the training
+RECORDS = ("history_errs", "uidx", "zipped_params")  # records of the training, which no model needs
 # Options that change the computation, and their supported values; an absent option means the first.
 FIXED = {"factors": (1,), "output_hidden_activation": ("tanh",), "softmax_mixture_size": (1,), "model_type": ("rnn",)}
 
@@ -52,8 +52,8 @@ def check_options(path, options):
 
 
 def read_words(path, size):
-    """{token: number} for all rows of a table. Words beyond its end are unknown to Nematus too; a row without a word gets a name that
-    occurs in no text.
+    """Read {token: id} for all rows of a table. Words beyond the table's end are unknown to Nematus too. A row without a word gets a
+    name that occurs in no text.
     """
     pieces = [None] * size
     for word, number in read_json(path).items():
@@ -95,7 +95,7 @@ def make_config(path, arrays, options):
 
 
 def complete(arrays):
-    """Tensors that Nematus does not store: a table that is the other one, and a bias that has no effect after softmax."""
+    """Add tensors that Nematus does not store: a table that equals the other side's, and a bias that has no effect after the softmax."""
     arrays.setdefault("decoder_c_tt", np.zeros(1, np.float32))
     if "Wemb" in arrays:
         arrays.setdefault("Wemb_dec", arrays["Wemb"])
@@ -105,7 +105,7 @@ def complete(arrays):
 
 
 def find_dictionaries(model, options):
-    """As the options name them, beside the model."""
+    """Return the paths of the dictionaries that the options name, in the model's folder."""
     named = options.get("dictionaries") or []
     if len(named) != 2:
         raise Refused(f"{model}.json: dictionaries: expected two, found {len(named)}: name them with --vocab")

@@ -10,7 +10,7 @@ import re
 from refusal import Refused, written_whole
 
 TRACE = "-NONE-"
-MAX_DEPTH = 300  # brackets of one tree that are open at once; the functions below are recursive
+MAX_DEPTH = 300  # limit on open brackets of a tree, since the functions below are recursive
 ROOT, ROOTS = "TOP", ("", "TOP", "ROOT")
 # Tokens of a tree: a bracket with tag and word, an opening bracket with its label, a closing bracket, or a misplaced word.
 PART = re.compile(r"\(\s*([^()\s]+)\s+([^()\s]+)\s*\)|\(\s*([^()\s]*)|(\))|[^()\s]+")
@@ -20,7 +20,7 @@ PARTS = ("train", "dev", "test")
 # --- trees ------------------------------------------------------------------------------------------
 
 class Tree:
-    """A bracket: its label or tag, and either a word or the brackets in it. `line` is where it opens."""
+    """A bracket: its label or tag, and either a word or the brackets in it. `line` is the line where it opens."""
 
     def __init__(self, label, word, line):
         self.label, self.word, self.line, self.children = label, word, line, []
@@ -30,7 +30,7 @@ class Tree:
 
 
 def read(path):
-    """Yield the trees of a file as they are written; Refused names the line of what is no tree."""
+    """Yield the trees of a file as they are written; Refused names the line of an invalid tree."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -72,12 +72,12 @@ def read(path):
 
 
 def leaves(tree):
-    """The brackets with words, in order."""
+    """Return the brackets with words, in order."""
     return [tree] if tree.word else [leaf for child in tree.children for leaf in leaves(child)]
 
 
 def stripped(tree):
-    """Without traces, function tags and indices; None if only traces were there."""
+    """Return the tree without traces, function tags and indices; None if it has only traces."""
     if tree.word:
         return None if tree.label == TRACE else tree
     children = [child for child in map(stripped, tree.children) if child]
@@ -89,7 +89,7 @@ def stripped(tree):
 
 
 def read_converted(path):
-    """Yield the trees of a file that convert() made. Others are refused, with what to do."""
+    """Yield the trees of a file that convert() made. Refuse other files with a message that names the converter."""
     try:
         for tree in read(path):
             if tree.label != ROOT:
@@ -106,7 +106,7 @@ def read_converted(path):
 # --- a treebank -------------------------------------------------------------------------------------
 
 def sections(text):
-    """The numbers in "2-21" or "2-10,24"."""
+    """Parse "2-21" or "2-10,24" into section numbers."""
     numbers = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -117,7 +117,7 @@ def sections(text):
 
 
 def find_sections(folder):
-    """{section: its .mrg files in order}; a section is a folder whose name is two digits."""
+    """Return {section: its .mrg files in order}; a section is a folder whose name is two digits."""
     found = {}
     for place, _, names in os.walk(folder):
         files = sorted(os.path.join(place, name) for name in names if name.lower().endswith(".mrg"))
@@ -131,7 +131,7 @@ def find_sections(folder):
 
 
 def convert(folder, out, wanted):
-    """wanted: the sections of each of PARTS. Returns a line on each file made."""
+    """Convert a treebank. wanted: the sections of each of PARTS. Returns a line about each file that it made."""
     found = find_sections(folder)
     lines, told, taken = {}, [], {}
     for part in PARTS:

@@ -22,14 +22,14 @@ def positions(rows, width):
 
 
 def positions_of_fairseq(rows, width, pad):
-    """Rows from the first token on, which has the number of padding plus one."""
+    """Compute fairseq's sinusoidal positions from the first token on, whose position is the padding id plus one."""
     half = width // 2
     angle = np.arange(pad + 1, pad + 1 + rows)[:, None] * np.exp(np.arange(half) * -(np.log(10000) / (half - 1)))
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
 
 
 def set_linear(spec, tensors, names):
-    """Several layers over one input become one: CTranslate2 wants queries, keys and values so."""
+    """Join several layers with the same input into one, as CTranslate2 wants queries, keys and values."""
     spec.weight = np.concatenate([tensors[n + ".weight"] for n in names])
     spec.bias = np.concatenate([tensors[n + ".bias"] for n in names])
 
@@ -55,7 +55,8 @@ def set_layer(spec, tensors, name, cross):
 
 
 def check(path, config):
-    """What can be converted: one table for both sides and the output, positions as transformers computes them."""
+    """Refuse models that cannot be converted: there must be one table for both sides and the output layer, and positions as transformers
+    computes them."""
     expected = {"tie_word_embeddings": True}
     if config.get("model_type") != "m2m_100":
         expected = {"model_type": "marian", "pad_token_id": config.get("vocab_size", 0) - 1,
@@ -79,7 +80,7 @@ def convert(source, target, quantization="float32"):
     check(path, config)
     tensors = read_safetensors(os.path.join(source, "model.safetensors"))
     marian, width = config["model_type"] == "marian", config["d_model"]
-    words = config["vocab_size"] - marian  # CTranslate2 starts from a zero embedding and has no padding symbol of Marian's
+    words = config["vocab_size"] - marian  # CTranslate2 starts from a zero embedding, and so needs no row for Marian's <pad>
     table = np.ascontiguousarray(tensors["model.shared.weight"][:words])
     spec = transformer_spec.TransformerSpec.from_config(
         (config["encoder_layers"], config["decoder_layers"]), config["encoder_attention_heads"], pre_norm=not marian,

@@ -1,7 +1,7 @@
 """Markdown of the reference: C headers, the Python package's docstrings, the table of options, the help of the commands.
 
-headers() reads the comments and declarations of a header; package() the sources of the package, without importing it; options() the types
-that tools/python_settings.py wrote from the option tables; commands() runs the command.
+header() reads the comments and declarations of a header. package() reads the sources of the package, without importing it.
+options() reads the types that tools/python_settings.py wrote from the option tables. commands() runs the command.
 """
 
 import ast
@@ -11,20 +11,20 @@ import re
 import subprocess
 
 NAME = re.compile(
-    r"^#define (\w+)|^(?:typedef )?(?:struct|enum|union) (\w+) \{|^\} (\w+);"  # macros, types with members
-    r"|^typedef .*\(\*(\w+)\)|^typedef [^{;]* \*?(\w+);|\b(rill_\w+)\(",  # other types, functions
+    r"^#define (\w+)|^(?:typedef )?(?:struct|enum|union) (\w+) \{|^\} (\w+);"  # macros; structs, enums and unions with members
+    r"|^typedef .*\(\*(\w+)\)|^typedef [^{;]* \*?(\w+);|\b(rill_\w+)\(",  # other types; functions
     re.M,
 )
 NO_DECLARATION = re.compile(r"#ifndef \w+_H\n#define \w+_H|#endif\b.*|#include .*|RILL_C_(BEGIN|END)|#ifdef __cplusplus|extern \"C\".*")
 
 
 def plain(text):
-    """Text as Markdown that shows it as it stands."""
+    """Escape a text, so that Markdown shows it unchanged."""
     return re.sub(r"([\\*_<>\[\]#|`])", r"\\\1", text)
 
 
 def prose(comment):
-    """The paragraphs of a C comment. Lines that are indented or in columns are shown as they stand."""
+    """Yield the paragraphs of a C comment. Indented lines and lines in columns become code blocks."""
     lines = [re.sub(r"^ ?\*? ?", "", line) if i else line for i, line in enumerate(comment.strip()[2:-2].strip().split("\n"))]
     for as_it_stands, run in itertools.groupby(lines, lambda line: bool(re.match(r"  +\S|.*\S {3,}\S", line))):
         text = "\n".join(run)
@@ -49,7 +49,7 @@ def declarations(body):
 
 
 def header(text):
-    """A page of a header."""
+    """Return the page of a header."""
     opening, body = re.match(r"(/\*.*?\*/)(.*)", text, re.S).groups()
     yield from prose(opening)
     for comment, code in declarations(body):
@@ -74,8 +74,8 @@ def header(text):
 
 
 def docstring(node):
-    """The docstring of a node: its paragraphs, and its Args, Returns and Raises as lists."""
-    yield "\n\n".join(docstring_parts(node)).replace("\n```\n\n```python\n", "\n\n")  # code with a blank line
+    """Return the docstring of a node: its paragraphs, and its Args, Returns and Raises as lists."""
+    yield "\n\n".join(docstring_parts(node)).replace("\n```\n\n```python\n", "\n\n")  # joins a code example with a blank line in it
 
 
 def docstring_parts(node):
@@ -99,7 +99,7 @@ def signature(node, name):
 
 
 def documented(node, name, level):
-    """A function or a class, with its public methods and properties."""
+    """Return the section of a function or a class, with its public methods and properties."""
     yield f"{'#' * level} `{name}`"
     if isinstance(node, ast.FunctionDef):
         if not any(ast.unparse(one) == "property" for one in node.decorator_list):
@@ -116,7 +116,7 @@ def documented(node, name, level):
 
 
 def package(*paths):
-    """A page of a module: the names of __all__ of the first file, found in all files."""
+    """Return the page of a module: the names in __all__ of the first file, found in all files."""
     found, wanted = {}, []
     for path in paths:
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ KINDS = {
 
 
 def values(annotation):
-    """What an option's type allows."""
+    """Return the values that an option's type allows."""
     words = ast.unparse(annotation).removesuffix(" | None")
     if words.startswith("Literal["):
         return ", ".join(f"`{word}`" for word in ast.literal_eval(f"[{words[8:-1]}]"))
@@ -150,7 +150,7 @@ def values(annotation):
 
 
 def options(settings):
-    """A page of the options, of the file settings.py."""
+    """Return the page of the options, from the file settings.py."""
     for table in ast.parse(settings).body:
         if not isinstance(table, ast.ClassDef):
             continue
@@ -160,7 +160,8 @@ def options(settings):
             if isinstance(field, ast.AnnAssign):
                 name, help = field.target.id.replace("_", "-"), text.value.value
                 if same := re.fullmatch(r"The same as (\w+)\.", help):
-                    model = ([], "`rill.Model()` and the options of its domain describe it", "")  # it is no setting but an argument
+                    # an alias of an argument, not of a setting
+                    model = ([], "`rill.Model()` and the options of its domain describe it", "")
                     rows.setdefault(same[1].replace("_", "-"), model)[0].append(f"`{name}`")
                 else:
                     rows[name] = ([], values(field.annotation), plain(re.sub(r"\s+", " ", help)))
@@ -172,7 +173,7 @@ def options(settings):
 
 
 def commands(rill):
-    """A page of the help of each command."""
+    """Return the page with the help of each command."""
 
     def help(*words):
         return subprocess.run([rill, *words, "--help"], capture_output=True, text=True, check=True).stdout.rstrip()

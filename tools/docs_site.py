@@ -33,18 +33,18 @@ PROJECT = {"Changes": "CHANGELOG.md", "Contributing": "CONTRIBUTING.md", "Securi
 
 
 def slug(heading, separator):
-    """The anchor of a heading, as GitHub makes it; tests/docs/links.py has the same rule."""
+    """Return the anchor of a heading as GitHub makes it; tests/docs/links.py has the same rule."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", separator)
 
 
 def on_config(config):
-    """MkDocs: set the anchors' rule, which mkdocs.yml cannot name."""
+    """Called by MkDocs: set the function that makes anchors, which mkdocs.yml cannot name."""
     config["mdx_configs"]["toc"]["slugify"] = slug
     return config
 
 
 def links(text):
-    """The links of a page to files, outside of code."""
+    """Return the files that a page links to, outside of code."""
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.S | re.M)
     return {target for target in re.findall(r"\]\(([^)\s#]+)", text) if not re.match(r"[a-z]+:", target)}
 
@@ -55,10 +55,10 @@ def title_of(page, text):
 
 
 class Site:
-    """The pages: path below the root and text."""
+    """The pages of the site: path below the root -> text."""
 
     def __init__(self, rill):
-        self.pages, self.pictures, self.files = {}, set(), set()  # files: pages of files that are no Markdown
+        self.pages, self.pictures, self.files = {}, set(), set()  # files: files that are no Markdown and get a page with their text
         python = ROOT / "python/rill"
         reference = {
             "command.md": ("The command", docs_reference.commands(rill)),
@@ -75,7 +75,7 @@ class Site:
             self.add(path)
 
     def add(self, path):
-        """Add a file and what it links to. Returns the path of its page."""
+        """Add a file and the files that it links to. Return the path of its page."""
         file = ROOT / path
         if file.suffix in PICTURES:
             self.pictures.add(path)
@@ -99,13 +99,13 @@ class Site:
         return page
 
     def listed(self, text, folder):
-        """The pages that a text links to, by their titles."""
+        """Return the pages that a text links to, by their titles."""
         paths = [(pathlib.Path(folder) / target).as_posix() for target in re.findall(r"^(?:- |\| ).*?\]\(([^)#\s]+)", text, re.M)]
         paths = list(dict.fromkeys(path for path in paths if path in self.pages and path not in self.files))
         return [{title_of(path, self.pages[path]): path} for path in paths]
 
     def nav(self):
-        """The tree of pages: the parts of docs/README.md with what they list."""
+        """Return the tree of pages: the parts of docs/README.md with the pages that they list."""
         parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", self.pages["docs/README.md"], re.S | re.M))
         headers = [{path.rpartition("/")[2].removesuffix(".md"): path} for path in self.pages if path.startswith("framework/include/")]
         made = [{title_of(path, text): path} for path, text in self.pages.items() if path.startswith("docs/reference/")]
@@ -150,7 +150,7 @@ def main():
             "markdown_extensions": [{"toc": {"permalink": False}}, "tables", "fenced_code"],
             "hooks": [__file__],
         }
-        (folder / "mkdocs.yml").write_text(json.dumps(config))  # JSON is YAML
+        (folder / "mkdocs.yml").write_text(json.dumps(config))  # MkDocs reads YAML, and JSON is YAML
         status = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", folder / "mkdocs.yml"])
     sys.exit(status.returncode)
 

@@ -34,7 +34,7 @@ RESULTS = "bench/results"
 
 
 class Panel:
-    """Axes from 0 to `most`, at a position in the figure; `parts` collects its content."""
+    """Axes from 0 to `maxima` at a position in the figure; `parts` collects the content."""
 
     def __init__(self, top, maxima, left=LEFT, width=WIDTH, height=HEIGHT):
         self.left, self.top, self.width, self.height, self.maxima = left, top, width, height, [value or 1 for value in maxima]
@@ -55,7 +55,7 @@ class Panel:
         self.text(self.right, self.top - 12, caption, "end")
 
     def path(self, d, colour=INK, width=0.0, extra=""):
-        """A line of that width, or without one an area."""
+        """Add a line of this width, or a filled area if the width is 0."""
         kind = f'fill="none" stroke="{colour}" stroke-width="{width}"' if width else f'fill="{colour}"'
         self.parts.append(f'<path d="{d}" {kind}{extra}/>')
 
@@ -81,7 +81,7 @@ def ticks(maxima, wanted):
 
 
 def sheet(panels, caption, margin=16):
-    """The figure of some panels, with a sentence that describes it."""
+    """Return the SVG of some panels, with a sentence that describes it."""
     width, height = max(panel.right for panel in panels) + margin, panels[-1].base + FOOT
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" '
                       f'fill="{INK}" role="img">', f"<title>{escape(caption)}</title>", *(part for panel in panels for part in panel.parts),
@@ -120,7 +120,7 @@ def trace(paths):
 
 
 def draw_traces(runs, width=WIDTH, loud=False):
-    """runs: (name, rows of each timestep, timesteps in which inputs came in)."""
+    """Draw how full batches are. runs: (name, rows of each timestep, timesteps in which inputs were admitted)."""
     maxima = max(max(rows) for _, rows, _ in runs), max(len(rows) for _, rows, _ in runs)
     panels, caption = [], []
     for number, (name, rows, admitted) in enumerate(runs):
@@ -142,7 +142,7 @@ def draw_traces(runs, width=WIDTH, loud=False):
 
 
 def lines(caption, x_title, y_title, series):
-    """Lines over a common axis, small enough to be read on a phone. series: {name: [(x, y)]}"""
+    """Draw lines over common axes, small enough to be read on a phone. series: {name: [(x, y)]}"""
     points = [point for line in series.values() for point in line]
     top = HEAD + 18 * len(series)
     panel = Panel(top, (max((x for x, _ in points), default=1), max((y for _, y in points), default=1)), width=380, height=230)
@@ -189,7 +189,7 @@ def methods(paths):
                 ("seconds", "{:.2f}", [(m["seconds_median"], m["seconds_spread"] * m["seconds_median"]) for m in found]),
                 ("expansions per timestep", "{:.0f}", [(m["run"]["expansions"] / max(1, m["run"]["timesteps"]), 0) for m in found]))):
             panel = Panel(top, (max(map(sum, values)), len(found)), 150 + 410 * column, 300, 22 * len(found))
-            run = found[-1]["run"]  # older files have settings, and k
+            run = found[-1]["run"]  # older files have "settings" with a key k
             options = run.get("options") or run["settings"]
             panel.heading(f"k = {options.get('beam_size') or options['k']}: {title}")
             for i, (method, (value, spread)) in enumerate(zip(found, values)):
@@ -222,7 +222,7 @@ KINDS = {"trace": trace, "rows": rows, "methods": methods, "cube": cube}
 
 
 def saved():
-    """(file, figure) for the raw files in bench/results."""
+    """Yield (file, figure) for the raw files in bench/results."""
     for name in sorted(os.listdir(RESULTS)):
         place = os.path.join(RESULTS, name)
         width = re.fullmatch(r"mt-methods-k5-(\d[tw].*)\.json", name)
@@ -230,17 +230,17 @@ def saved():
             yield place.removesuffix(".json") + ".svg", cube([place])
         elif name.endswith("-rows.json"):
             yield place.removesuffix(".json") + ".svg", rows([place])
-        elif name == "papers":  # kept reproductions, ./dev reproduce --out bench/results/papers
+        elif name == "papers":  # reproductions that were kept, made by ./dev reproduce --out bench/results/papers
             yield from reports(place)
         elif width:
             yield f"{RESULTS}/mt-methods-{width[1]}.svg", methods([place, place.replace("-k5-", "-k50-")])
 
 
 def reports(folder):
-    """The reports of a folder of reproductions."""
+    """Yield the reports of a folder of reproductions."""
     for place in ("bench/papers", "bench"):
         sys.path.insert(0, place)
-    import reproduce  # which imports this module
+    import reproduce  # imported here, since it imports this module
     yield from reproduce.reports(folder).items()
 
 

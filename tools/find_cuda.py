@@ -19,12 +19,12 @@ MAJOR = "13"
 
 
 def wheels():
-    """Folders `nvidia` of all places of Python packages; each has a folder per library, or one per CUDA release."""
+    """Return the folders `nvidia` in all folders of Python packages. Each has a folder per library, or one per CUDA release."""
     return [os.path.join(place, "nvidia") for place in sys.path if os.path.isdir(os.path.join(place, "nvidia"))]
 
 
 def homes():
-    """Folders that have bin, include, lib or lib64 in them, the most likely first."""
+    """Return folders with bin, include, lib or lib64 in them, the most likely first."""
     named = os.environ.get("RILL_CUDA_FOLDERS")
     if named is not None:
         places = [place for place in named.split(":") if place]
@@ -38,7 +38,7 @@ def homes():
 
 
 def first(patterns, usable=os.path.exists):
-    """glob also finds links to files that are gone."""
+    """Return the first usable path that matches. glob also finds dangling links, which do not exist."""
     for home in homes():
         for pattern in patterns:
             for path in sorted(glob.glob(os.path.join(home, pattern))):
@@ -48,7 +48,7 @@ def first(patterns, usable=os.path.exists):
 
 
 def runs(path):
-    """A script of that name may call a compiler that is gone."""
+    """Whether the program runs: a script named nvcc may call a compiler that is not there any more."""
     try:
         return subprocess.run([path, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
     except OSError:

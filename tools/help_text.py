@@ -1,6 +1,5 @@
-"""The text of `rill COMMAND --help` as tables: for the manual (man.py) and the shells (completion.py), which are thus never out of
-date.
-"""
+"""The options of `rill COMMAND --help`, parsed, for the manual (man.py) and shell completion (completion.py). They are made from the
+help, so they are never out of date."""
 
 import functools
 import re
@@ -11,9 +10,8 @@ HELP_COLUMN = 28
 
 
 class Option:
-    """letter ("-k" or None), name ("--input" or None), argument ("FILE", "" for a switch), optional (whether the argument may be
-    omitted), help
-    """
+    """An option: letter ("-k" or None), name ("--input" or None), argument ("FILE", "" for a switch), optional (whether the argument may
+    be omitted), help."""
 
     def __init__(self, line):
         self.letter, self.name, rest = ENTRY.match(line[:HELP_COLUMN] if line[HELP_COLUMN - 1:HELP_COLUMN] == " " else line).groups()
@@ -31,7 +29,7 @@ def output_of(rill, *arguments):
 
 @functools.cache
 def groups_of(rill, command):
-    """title -> options, of a help text."""
+    """Return {title: options} of a help text."""
     groups, options = {}, None
     for line in output_of(rill, command, "--help").split("\n"):
         if re.match(r"[A-Z][^:]*:$", line):
@@ -46,11 +44,11 @@ def groups_of(rill, command):
 
 
 def commands_of(rill):
-    """[(name, summary)] of `rill --help`."""
+    """Return [(name, summary)] of the commands in `rill --help`."""
     part = output_of(rill, "--help").split("\nCommands:\n")[1].split("\n\n")[0]
     return [tuple(line.split(None, 1)) for line in part.split("\n")]
 
 
 def names_of(rill, kind):
-    """The names that `rill list KIND` prints, without headings."""
+    """Return the names that `rill list KIND` prints, without headings."""
     return re.findall(r"^  ([a-z0-9_-]+)(?=[ :]|$)", output_of(rill, "list", kind), re.M)

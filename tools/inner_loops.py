@@ -18,14 +18,14 @@ BRANCH = re.compile(r"b\.\w+|cbn?z|tbn?z")
 
 
 def functions(listing):
-    """Yield (name, [(address, operation, operands)])."""
+    """Yield (name, [(address, operation, operands)]) for each function of the listing."""
     for match in re.finditer(r"^[0-9a-f]+ <(\S+)>:\n((?:.+\n)+)", listing, re.M):
         rows = [line.split("\t") for line in match.group(2).splitlines() if "\t" in line]
         yield match.group(1), [(int(r[0].strip(" :"), 16), r[1].strip(), r[2] if len(r) > 2 else "") for r in rows]
 
 
 def inner_loop(code):
-    """The instructions of the innermost loop with most multiplications, or none."""
+    """Return the instructions of the innermost loop with the most multiplications; empty if there is none."""
     back = []
     for address, operation, operands in code:
         target = re.search(r"([0-9a-f]+) <", operands)

@@ -7,9 +7,10 @@ Needs nvcc, on the path or as --nvcc; no GPU.
   tools/kernels_report.py kernels/cuda/*.cu
   tools/kernels_report.py kernels/cuda/attention.cu --arch 90 --shared attend_wide=1536
 
-Threads of a block are a kernel's launch bounds; where it has none, those of --threads, and the table marks them with a star. Shared
-memory that a launch asks for is not in the compiler's output: --shared KERNEL=BYTES tells it, for all sizes of a template at once.
-Occupancy is the share of a multiprocessor's warps that such blocks can fill, and the word after it names the limiting resource.
+The threads of a block are a kernel's launch bounds, or those of --threads if it has none; the table marks the latter with a star.
+Shared memory that a launch requests is not in the compiler's output: --shared KERNEL=BYTES states it, for all sizes of a template
+at once. Occupancy is the share of a multiprocessor's warps that such blocks can fill, and the word after it names the limiting
+resource.
 """
 
 import argparse
@@ -27,7 +28,8 @@ ARCHITECTURES = {
     90: Limits(64, 32, 65536, 228 << 10),
     100: Limits(64, 32, 65536, 228 << 10),
 }
-WARP, REGISTER_UNIT, WARP_UNIT, SHARED_UNIT, SHARED_OF_SYSTEM = 32, 256, 4, 128, 1024  # how all of these give them out
+# threads of a warp, and the units in which all of these architectures allocate resources
+WARP, REGISTER_UNIT, WARP_UNIT, SHARED_UNIT, SHARED_OF_SYSTEM = 32, 256, 4, 128, 1024
 
 Usage = collections.namedtuple("Usage", "registers spilled shared threads")
 
@@ -37,7 +39,7 @@ def up(n, unit):
 
 
 def occupancy(limits, registers, shared, threads):
-    """The share of warps that blocks of `threads` can fill, and the resource that limits it."""
+    """Return the share of warps that blocks of `threads` threads can fill, and the resource that limits it."""
     warps = -(-threads // WARP)
     by_registers = limits.registers // up(max(registers, 1) * WARP, REGISTER_UNIT) // WARP_UNIT * WARP_UNIT
     blocks = {
@@ -51,7 +53,7 @@ def occupancy(limits, registers, shared, threads):
 
 
 def compiled(nvcc, source, architecture, extra):
-    """Standard error of nvcc and ptxas, and the PTX."""
+    """Compile; return the standard error of nvcc and ptxas, and the PTX."""
     with tempfile.TemporaryDirectory() as folder:
         command = [nvcc, "-std=c++17", "-O3", "-fmad=false", "-Xptxas", "-v", "--keep", "--keep-dir", folder, "-c",
                    f"-gencode=arch=compute_{architecture},code=sm_{architecture}", *extra,
@@ -74,7 +76,7 @@ def launch_bounds(ptx):
 
 
 def usages(listing, bounds):
-    """By the compiler's name of a kernel, in the order of the compiler's."""
+    """Return {kernel: Usage}, by the compiler's names of kernels and in its order."""
     kernels, name, spilled = {}, None, 0
     for line in listing.splitlines():
         if found := re.search(r"Compiling entry function '(\w+)'", line):
@@ -89,7 +91,7 @@ def usages(listing, bounds):
 
 
 def readable(names):
-    """Without types of arguments and results, which the table does not need."""
+    """Return readable names of kernels, without the types of arguments and results."""
     listing = subprocess.run(["c++filt", *names], capture_output=True, text=True, check=True).stdout.splitlines()
     return {name: re.sub(r"\(.*", "", text.replace("(anonymous namespace)::", "")).removeprefix("void ")
             for name, text in zip(names, listing)}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Make a lexical shortlist for `rill decode --shortlist` from parallel text.
 
-Lines "TARGET SOURCE PROBABILITY", the form that marian-decoder reads and fast_align's and giza's lexicons have: the probability of
-a target token given a source token by IBM model 1 (Brown et al. 1993), with a NULL word on the source side, which is not written.
-Text is segmented by the model's SentencePiece models (needs the sentencepiece package), or given as tokens separated by spaces with
---tokenized. Needs numpy. Memory goes with the number of token pairs that share a line: about 60 bytes for each.
+Writes lines "TARGET SOURCE PROBABILITY", the form that marian-decoder reads and that lexicons of fast_align and giza have. The
+probability of a target token given a source token is that of IBM model 1 (Brown et al. 1993). Its NULL word on the source side is
+not written. Text is segmented by the model's SentencePiece models (needs the sentencepiece package), or given as tokens separated
+by spaces with --tokenized. Needs numpy, and about 60 bytes of memory for each pair of tokens that share a line.
 
   tools/make_shortlist.py --model examples/models/de-en train.de train.en >lex.s2t
 """
@@ -17,7 +17,7 @@ import numpy
 
 
 def read_side(path, segment, limit):
-    """Lines as lists of tokens."""
+    """Read the lines of a file as lists of tokens."""
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             return [segment(line.rstrip("\r\n")) for line, _ in zip(file, range(limit))]
@@ -40,19 +40,19 @@ def segmenter(options, name):
 
 
 def number(lines, first):
-    """Tokens by number from `first` on, and each line as an array of numbers."""
+    """Number the tokens from `first` on. Return the tokens, and each line as an array of numbers."""
     index = {}
     arrays = [numpy.array([index.setdefault(p, len(index) + first) for p in line], dtype=numpy.int64) for line in lines]
     return list(index), arrays
 
 
 def occurrences(source, target, targets):
-    """For each pair of tokens that share a line: its key, and which occurrence of a target token it explains."""
+    """For each pair of tokens in a pair of lines, return a key of the pair, and the number of the target token's occurrence."""
     keys, explained, seen = [], [], 0
     for s, t in zip(source, target):
         if len(t) == 0:
             continue
-        s = numpy.append(s, 0)  # NULL
+        s = numpy.append(s, 0)  # 0 is the NULL word
         keys.append((s[None, :] * targets + t[:, None]).ravel())
         explained.append(numpy.repeat(numpy.arange(seen, seen + len(t)), len(s)))
         seen += len(t)
@@ -60,7 +60,7 @@ def occurrences(source, target, targets):
 
 
 def model1(source, target, targets, rounds):
-    """Pairs as source * targets + target, and the probability of each target given its source."""
+    """Train IBM model 1. Return the pairs as source * targets + target, and the probability of each target given its source."""
     keys, explained = occurrences(source, target, targets)
     pairs, which = numpy.unique(keys, return_inverse=True)
     source_of = pairs // targets
@@ -74,7 +74,7 @@ def model1(source, target, targets, rounds):
 
 
 def write(pairs, table, sources, targets, options, out):
-    """The best of each source token, most probable first."""
+    """Write the best targets of each source token, the most probable first."""
     source, target = numpy.divmod(pairs, len(targets))
     order = numpy.lexsort((target, -table, source))
     rank = numpy.arange(len(order)) - numpy.searchsorted(source[order], source[order])

@@ -3,10 +3,10 @@
 
 usage: man.py RILL TEMPLATE OUTPUT
 
-`@version` becomes what `RILL --version` prints. A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an entry
-per option. The lines after it, up to `@end`, add paragraphs to entries, each after `@note OPTION`. A note without its option is an error,
-and so is a group that a command lacks: the page cannot be older than the program. Lines from `@when COMMAND` to `@done` are of a command
-that only some builds have.
+`@version` becomes what `RILL --version` prints. A line `@options COMMAND GROUP` becomes that group of `RILL COMMAND --help`, an
+entry per option. The lines after it, up to `@end`, add paragraphs to entries, each after `@note OPTION`. A note without its
+option, and a group that the command lacks, are errors, so the page cannot be older than the program. Lines from `@when COMMAND` to
+`@done` are about a command that only some builds have.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from help_text import commands_of, groups_of
 
 
 def escape(text):
-    """Text as roff has it."""
+    """Escape a text for roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return "\\&" + text if text[:1] in ".'" else text
 
@@ -29,7 +29,7 @@ def roff(option, notes):
 
 
 def read_notes(lines):
-    """option -> lines, up to @end."""
+    """Read {option: lines} up to @end."""
     notes, name = {}, None
     for line in lines:
         if line == "@end":
@@ -43,7 +43,7 @@ def read_notes(lines):
 
 
 def drop_absent(rill, lines):
-    """Without the lines between @when and @done of commands that this build lacks, and without these marks."""
+    """Leave out the lines between @when and @done for commands that this build lacks, and these marks themselves."""
     dropped = False
     for line in lines:
         if line.startswith("@when "):

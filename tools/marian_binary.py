@@ -1,10 +1,11 @@
-"""Marian's .bin models: the arrays by name, 8-bit matrices as the fp32 numbers that they stand for.
+"""Reads Marian's .bin models: arrays by name, with 8-bit matrices converted to fp32.
 
-The form is that of browsermt/marian-dev, whose marian-conv makes the published students: src/common/binary.cpp and types.h, and
-expression_graph_packable.h for what is stored of a matrix. Little-endian: a version; how many items; of each the lengths of its name,
-shape and data and its type (8 bytes each); names; shapes; so many bytes of padding; data. An 8-bit matrix has a multiplier after its
-last element: an element is a number times the multiplier, rounded. It is stored transposed under its own shape, but for embeddings, and
-for no processor in particular: what is packed for one has another type, and is refused.
+The format is that of browsermt/marian-dev, whose marian-conv makes the published student models: src/common/binary.cpp and
+types.h, and expression_graph_packable.h for matrices. It is little-endian: a version; the number of items; for each item the
+lengths of its name, shape and data and its type (8 bytes each); names; shapes; the length of the padding and the padding; data. An
+8-bit matrix has a multiplier after its last element: an element is a number times the multiplier, rounded. Except for embeddings,
+it is stored transposed, under its untransposed shape. Matrices packed for one kind of processor have another type, and are
+refused.
 """
 
 import math
@@ -16,13 +17,13 @@ from refusal import Refused
 VERSION = 1
 PLAIN = {0x101: np.int8, 0x201: np.uint8, 0x402: np.float16, 0x404: np.float32, 0x408: np.float64}
 INTGEMM8 = 0x4101
-ROW_UNITS = "_QuantMultA"  # the factor for activations in 8-bit products; not needed here
+ROW_UNITS = "_QuantMultA"  # the factor for activations in 8-bit products, which is not needed here
 # A transposed matrix is stored in blocks: BLOCK must divide its numbers of rows and columns.
 BLOCK = 16
 
 
 def dequantised(where, data, shape, straight):
-    """`straight`: not transposed."""
+    """Return an 8-bit matrix as fp32 numbers. `straight`: it is not stored transposed."""
     if len(shape) != 2 or min(shape) < 1:
         raise Refused(f"{where}: expected a matrix in 8 bits, found shape {list(shape)}")
     if not straight and (shape[0] % BLOCK or shape[1] % BLOCK):

@@ -15,18 +15,18 @@ from marian_yaml import read_options
 from refusal import Refused, check_unpacked, open_text
 
 ENDING = ".gz"
-FIREFOX_BEAM = 1  # what Firefox uses; config*.yml of these models says so too
+FIREFOX_BEAM = 1  # the beam size that Firefox uses, also stated in config*.yml of these models
 
 
 def find_all(directory, pattern):
-    """The files of the directory that match, with or without .gz; of a file and its .gz the file."""
+    """Return the files of the directory that match, with or without .gz. If both exist, the uncompressed file counts."""
     found = sorted(glob.glob(os.path.join(glob.escape(directory), pattern)))
     packed = sorted(glob.glob(os.path.join(glob.escape(directory), pattern + ENDING)))
     return found + [path for path in packed if path[:-len(ENDING)] not in found]
 
 
 def find_one(directory, patterns, what):
-    """The one file of the directory that matches; several are a question for the user."""
+    """Return the one file of the directory that matches; if there are several, the user has to choose."""
     for pattern in patterns:
         found = find_all(directory, pattern)
         if len(found) > 1:
@@ -37,7 +37,7 @@ def find_one(directory, patterns, what):
 
 
 def named_file(directory, config, name):
-    """A file that config*.yml names, with or without .gz. Its path must stay in the folder."""
+    """Return a file that config*.yml names, with or without .gz. Its path must stay in the folder."""
     parts = str(name).split("/")
     if not isinstance(name, str) or os.path.isabs(name) or ".." in parts:
         raise Refused(f"{config}: {name!r}: expected the name of a file in the folder")
@@ -52,7 +52,7 @@ def first_of(value):
 
 
 def number_of(config, options, key):
-    """A number of config*.yml; 0, as in Marian, where it is absent. Marian reads a bare `normalize` as 1."""
+    """Return a number of config*.yml; 0, as in Marian, if it is missing. Marian reads a bare `normalize` as 1."""
     try:
         number = float(options.get(key) or 0)
         return int(number) if number == int(number) else number
@@ -61,10 +61,9 @@ def number_of(config, options, key):
 
 
 class Folder:
-    """`model`, `vocabularies` (one or two), `shortlist`, `counts` (its F and B, if config*.yml has them) and `search`, keys of config.json
-    (word_penalty among rill's options); None or empty where the folder does not say. The user may name the model, for which config*.yml is
-    not asked because it may be another's, and the vocabularies.
-    """
+    """The files and options of a folder; None or empty if the folder does not say. `vocabularies`: one or two; `counts`: F and B of the
+    shortlist, if config*.yml has them; `search`: keys of config.json, with word_penalty among rill's options. The user may name the
+    vocabularies and the model. If the user names the model, config*.yml is not read, since it may belong to another model."""
 
     def __init__(self, directory, model=None, vocabularies=None):
         self.model, self.vocabularies = model, vocabularies
@@ -73,7 +72,7 @@ class Folder:
         if config is not None:
             with open_text(config, newline=None) as file:
                 options = read_options(file.read(), config)
-        if "models" in options:  # Marian's trainings write a config.yml too, which has `model`
+        if "models" in options:  # a config.yml of Marian's training has `model` instead, and says nothing here
             self.read_config(directory, config, options)
         else:
             self.read_names(directory)
@@ -112,7 +111,8 @@ class Folder:
 
 
 def unpacked(path, work):
-    """The path of a file that is not compressed: itself, or a copy below the folder `work`, where files of the same name do not meet."""
+    """Return the path of an uncompressed file: itself, or a copy below the folder `work`, where files of the same name get different
+    paths."""
     if path is None or not path.endswith(ENDING):
         return path
     out = os.path.join(tempfile.mkdtemp(dir=work), os.path.basename(path)[:-len(ENDING)])

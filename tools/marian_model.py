@@ -19,7 +19,7 @@ from model_files import read_safetensors, run_converter
 
 
 def marian_name(key):
-    """Marian's name for transformers'."""
+    """Return Marian's name of a tensor of transformers."""
     _model, side, _layers, layer, *rest = key.split(".")
     prefix = f"{side}_l{int(layer) + 1}_"
     norm = {"weight": "ln_scale", "bias": "ln_bias"}
@@ -35,7 +35,7 @@ def marian_name(key):
 
 
 def marian_arrays(tensors, config):
-    """Matrices are transposed, vectors become rows."""
+    """Return Marian's arrays: matrices are transposed, and vectors become rows."""
     arrays = {}
     for key, value in tensors.items():
         if ".layers." in key:
@@ -81,7 +81,7 @@ def save_marian(path, arrays, options):
 
 
 def binary_items(arrays, options, in_8_bits=()):
-    """The items of a .bin model: type, bytes, shape by name. Those `in_8_bits` are stored as marian-conv --gemm-type intgemm8 does."""
+    """Return {name: (type, bytes, shape)} of a .bin model. Matrices in `in_8_bits` are stored as marian-conv --gemm-type intgemm8 does."""
     text = yaml_of(options).encode() + b"\0"
     items = {"special:model.yml": (0x101, text, (1, len(text)))}
     for name, array in arrays.items():
@@ -95,13 +95,13 @@ def binary_items(arrays, options, in_8_bits=()):
 
 
 def quantised(array):
-    """The multiplier of a matrix in 8 bits, and its integers."""
+    """Quantise a matrix to 8 bits; return its multiplier and the integers."""
     unit = np.float32(127 / np.abs(array).max())
     return unit, np.clip(np.rint(array * unit), -127, 127).astype(np.int8)
 
 
 def save_binary(path, items, align=256):
-    """Headers, names, shapes, padding, data of as many bytes as `align` divides."""
+    """Write a .bin model: headers, names, shapes, padding, and data. `align` divides the number of bytes of each item's data."""
     rows = [(name.encode() + b"\0", kind, shape, data + bytes(-len(data) % align))
             for name, (kind, data, shape) in items.items()]
     head = struct.pack("<QQ", 1, len(rows))
@@ -113,7 +113,7 @@ def save_binary(path, items, align=256):
 
 
 def save_vocabulary(path, pieces):
-    """With each kind of YAML's quotes."""
+    """Write a vocabulary that uses each kind of YAML quotes."""
     with open(path, "w", encoding="utf-8") as file:
         for number, piece in enumerate(pieces):
             quoted = piece if piece.isalpha() else json.dumps(piece, ensure_ascii=number % 2 == 0)

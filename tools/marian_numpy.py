@@ -1,8 +1,8 @@
-"""Marian's transformer in NumPy, in 64 bits, a whole output at a time: the reference of its arithmetic.
+"""Marian's transformer in NumPy, in 64 bits, a whole output at a time: the reference for rill's arithmetic.
 
-Written from marian-dev's src/models/transformer.h and src/rnn/cells.h, with their names of parameters and options; matrices are
-[in, out], layers count from 1. Decoders have self-attention, average attention or an SSRU. This differs from marian-decoder
-in two ways, as rill does: norms add 1e-5, and beside the words there is one more symbol, padding, whose logit is 0.
+Written from marian-dev's src/models/transformer.h and src/rnn/cells.h, with their names of parameters and options. Matrices are [in,
+out]; layers count from 1. Decoders have self-attention, average attention or an SSRU. Like rill, this differs from marian-decoder in
+two ways: norms add 1e-5, and there is one more symbol besides the words, padding, whose logit is 0.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def log_softmax(x):
 
 
 def positions(count, width):
-    """Sines, then cosines; the last of D / 2 frequencies is 1 / 10000."""
+    """Return sinusoidal positions: sines, then cosines. The last of the D / 2 frequencies is 1 / 10000."""
     half = width / 2
     number = np.arange(width)
     frequency = 1e-4 ** ((number % ((width + 1) // 2)) / (half - 1))
@@ -37,7 +37,7 @@ def positions(count, width):
 
 
 class Net:
-    """arrays: Marian's parameters by name; options: those of special:model.yml that it is built by."""
+    """A model. arrays: Marian's parameters by name; options: those of special:model.yml that it is built from."""
 
     def __init__(self, arrays, options):
         self.p = {name: np.asarray(value, np.float64) for name, value in arrays.items()}
@@ -68,11 +68,11 @@ class Net:
         return x.reshape(len(x), self.heads, -1).transpose(1, 0, 2)
 
     def memory(self, prefix, states):
-        """Keys and values side by side."""
+        """Return keys and values, concatenated."""
         return np.concatenate([self.affine(states, f"{prefix}_W{part}", f"{prefix}_b{part}") for part in "kv"], 1)
 
     def attention(self, prefix, x, states=None, causal=False):
-        """Of x to itself, or to states; and the shares [heads, rows, states]."""
+        """Attend from x to itself, or to states. Return the output and the attention weights [heads, rows, states]."""
         read = self.before(x, prefix + "_Wo")
         memory = self.memory(prefix, read if states is None else states)
         q = self.split(self.affine(read, prefix + "_Wq", prefix + "_bq"))
@@ -111,7 +111,7 @@ class Net:
             y = own * x + sigmoid(self.affine(y, prefix + "_Wf", prefix + "_bf")) * y
         return self.behind(y, x, prefix + "_ffn")
 
-    # --- the whole
+    # --- the whole model -----------------------------------------------------------------------------------------------------
 
     def table(self, side):
         return self.p["Wemb" if "Wemb" in self.p else f"{side}_Wemb"]
@@ -138,9 +138,8 @@ class Net:
         return self.memory(self.layer_name(self.o["dec-depth"] - 1) + "_context", states)
 
     def decode(self, states, actions):
-        """Log-probabilities [positions, words and padding] before each of the actions and after the last; and the last layer's
-        attention to the input, the mean over its heads.
-        """
+        """Return the log-probabilities [positions, words and padding] before each action and after the last one. Also return the last
+        layer's attention to the input, averaged over its heads."""
         rows = self.table("decoder")[list(actions)] if actions else np.zeros((0, self.width))
         x = self.embed(np.concatenate([np.zeros((1, self.width)), rows]), "decoder")
         for i in range(self.o["dec-depth"]):

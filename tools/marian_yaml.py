@@ -10,7 +10,7 @@ ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})
 
 
 def unquoted(text, where):
-    """A YAML string in any of its three styles."""
+    """Parse a YAML string in any of its three styles."""
     if len(text) >= 2 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     if len(text) < 2 or not text[0] == text[-1] == '"':
@@ -38,7 +38,7 @@ def scalar(text, where):
 
 
 def read_options(text, where):
-    """Keys at the margin with a value, a list in brackets, or a list below them; deeper maps are not looked into."""
+    """Read the unindented keys with a value, a list in brackets, or a list below them; nested maps are skipped."""
     options, key = {}, None
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -60,7 +60,7 @@ def read_options(text, where):
 
 
 def read_yaml_vocabulary(path):
-    """{token: number}; a token may have any form of quotes and any characters, including colons."""
+    """Read {token: id}. A token may have any form of quotes and any characters, including colons."""
     pieces, pending = {}, None
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -68,7 +68,7 @@ def read_yaml_vocabulary(path):
             line = line[:-1] if line.endswith("\r") else line
             if not line.strip() or line in ("---", "...") or (line.startswith("#") and ":" not in line):
                 continue
-            if line.startswith("? "):  # a key on a separate line, as YAML writers do with long ones
+            if line.startswith("? "):  # a key on a line of its own, as YAML writers put long keys
                 pending = line[2:]
                 continue
             key, colon, value = line.rpartition(":")

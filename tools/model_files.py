@@ -1,5 +1,5 @@
-"""File formats for the scripts of all domains: safetensors, and numbers in JSON for tests. And the command line of converters from one
-file to another.
+"""File formats for the scripts of all domains: safetensors, and numbers in JSON for tests. Also the command line of converters from
+one file to another.
 """
 
 import io
@@ -18,13 +18,14 @@ KINDS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
 def kind_of(array):
-    """The type that keeps an array's numbers exactly, or nearly: types other than F32 and F16 become F32."""
+    """Return the type that keeps an array's numbers exactly or nearly: types other than F32 and F16 become F32."""
     return "F16" if array.dtype == np.float16 else "F32"
 
 
 def write_safetensors(path, tensors, kind=None):
-    """Header length, JSON header padded with spaces to 8 bytes, then the arrays in order of their names. `kind` is the type of all, or
-    each keeps its type. `path` is never half-written: trainings save models on the way, and are interrupted.
+    """Write a header length, a JSON header padded with spaces to 8 bytes, and the arrays in order of their names. `kind`: the type of
+    all arrays; None: each keeps its type. `path` is never half-written, since trainings save models now and then and may be
+    interrupted.
     """
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     kinds = {name: kind or kind_of(tensors[name]) for name in sorted(tensors)}
@@ -42,7 +43,7 @@ def write_safetensors(path, tensors, kind=None):
 
 
 def read_safetensors(path, kind=np.float32):
-    """All tensors by name, as 32-bit floats; with kind None each as it is, bfloat16 as 32-bit floats."""
+    """Return all tensors by name, as 32-bit floats. With kind None each keeps its type, except bfloat16, which becomes 32-bit floats."""
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header, data = json.loads(file.read(size)), file.read()
@@ -59,14 +60,14 @@ def read_safetensors(path, kind=np.float32):
 
 
 def read_member(archive, info):
-    """The bytes of a zip's entry. ValueError if its stated size is more than deflate could have packed into it."""
+    """Return the bytes of a zip's entry. ValueError if its stated size is more than deflate could have packed into it."""
     if info.file_size > 1032 * info.compress_size + 64:
         raise ValueError(f"{info.filename}: {info.file_size} bytes were announced, which {info.compress_size} packed ones cannot hold")
     return archive.read(info)
 
 
 def read_npz(path, wanted=lambda name: True):
-    """The wanted arrays of an .npz by name. ValueError if a shape has more numbers than its entry has bytes for."""
+    """Return the wanted arrays of an .npz by name. ValueError if a shape has more numbers than its entry has bytes for."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
@@ -89,7 +90,7 @@ def read_npz(path, wanted=lambda name: True):
 
 
 class Tokens:
-    """Tokens by number; the number is that of the file's line."""
+    """A vocabulary; the id of a token is its line in the file, from 0."""
 
     def __init__(self, tokens):
         self.tokens = list(tokens)
@@ -97,7 +98,7 @@ class Tokens:
 
     @classmethod
     def counted(cls, specials, counts, least=1):
-        """Frequent tokens first; ties by spelling, so that equal data give equal numbers."""
+        """Make a vocabulary from counts: frequent tokens first, ties by spelling, so that the same data give the same ids."""
         kept = [t for t, c in counts.items() if c >= least]
         kept.sort(key=lambda t: (-counts[t], t))
         return cls(list(specials) + kept)
@@ -116,7 +117,7 @@ class Tokens:
 
 
 def rounded(value, digits):
-    """JSON's value with its floats cut to so many digits."""
+    """Round the floats in a JSON value to this number of significant digits."""
     if isinstance(value, float):
         return float(f"{value:.{digits}g}")
     if isinstance(value, list):
@@ -127,7 +128,7 @@ def rounded(value, digits):
 
 
 def run_converter(usage, convert):
-    """convert(source, target) with the command line's two arguments; otherwise print the usage."""
+    """Call convert(source, target) with the command line's two arguments; otherwise print the usage."""
     if "--help" in sys.argv or "-h" in sys.argv:
         print(usage)
     elif len(sys.argv) != 3:

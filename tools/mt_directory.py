@@ -37,7 +37,7 @@ def linear(name, rows, columns):
 
 
 def in_place_of_attention(prefix, config):
-    """An SSRU or average attention, which have the norm that self-attention would have."""
+    """Yield the tensors of an SSRU or average attention, with the layer norm that self-attention would have."""
     width = config["d_model"]
     for part in ("weight", "bias"):
         yield f"{prefix}self_attn_layer_norm.{part}", (width,)
@@ -69,7 +69,7 @@ def layer(prefix, config, inner, cross):
 
 
 def vocabulary_sizes(config):
-    """Symbols of the source and of the target."""
+    """Return the numbers of symbols of the source and of the target."""
     if config["model_type"] == "fsmt":
         return config["src_vocab_size"], config["tgt_vocab_size"]
     if config["model_type"] == "rnnsearch" and "vocab_size" not in config:
@@ -78,7 +78,8 @@ def vocabulary_sizes(config):
 
 
 def rnn_tensors(config):
-    """Names and shapes of a recurrent model, Nematus' [in, out]; a separate output layer, ff_logit_W, is optional."""
+    """Return the names and shapes of a recurrent model's tensors, [in, out] as in Nematus. A separate output layer, ff_logit_W, is
+    optional."""
     e, h, d, a = (config[part + "_size"] for part in ("embedding", "encoder", "decoder", "attention"))
     source, target = vocabulary_sizes(config)
     shapes = {"Wemb": (source, e), "Wemb_dec": (target, e), "ff_state_W": (2 * h, d), "ff_state_b": (d,), "ff_logit_b": (target,)}
@@ -96,19 +97,19 @@ def rnn_tensors(config):
 
 
 def rnn_output(config):
-    """The shape of a separate output layer."""
+    """Return the name and shape of a separate output layer."""
     return {"ff_logit_W": (config["embedding_size"], vocabulary_sizes(config)[1])}
 
 
 def sharing(config):
-    """Whether source and target have one embedding, and whether the output layer is the target's."""
+    """Return whether source and target share the embeddings, and whether the output layer shares the target's."""
     if config["model_type"] == "fsmt":
         return (config.get("tie_word_embeddings", False),) * 2
     return config.get("share_encoder_decoder_embeddings", True), config.get("tie_word_embeddings", True)
 
 
 def layer_tensors(config):
-    """Names and shapes of the tensors that both types have in all their layers."""
+    """Return the names and shapes of the tensors that all layers of both model types have."""
     shapes = {}
     for side in ("encoder", "decoder"):
         for i in range(config[side + "_layers"]):
@@ -120,7 +121,7 @@ def layer_tensors(config):
 
 
 def table_tensors(config):
-    """Names and shapes of embeddings, output layer and its bias: all possible ones; some are needed."""
+    """Return the names and shapes of all possible embeddings, output layers and biases, of which a model has some."""
     width, (source, target) = config["d_model"], vocabulary_sizes(config)
     shapes = {ENCODER_WORDS: (source, width), DECODER_WORDS: (target, width),
               HEADS[config["model_type"]]: (target, width)}
@@ -138,7 +139,7 @@ def check_numbers(file, name, value):
 
 
 def check_family(file, tensors):
-    """Refuse configurations of no model, and values that are not numbers."""
+    """Refuse model types that rill does not read, and values that are not numbers."""
     if not any(name in tensors for name in FAMILY_TABLES):
         raise Refused(f"{file}: no embedding of words: expected one of {', '.join(FAMILY_TABLES)}")
     for name, value in tensors.items():
@@ -168,7 +169,7 @@ def check_tensors(file, config, tensors):
 
 
 def check_tables(file, config, tensors):
-    """Refuse a model without one of the tables that the configuration leaves no other name for."""
+    """Refuse a model that lacks a table which no other table may replace under this configuration."""
     (shared, tied), head = sharing(config), HEADS[config["model_type"]]
     either = [SHARED, ENCODER_WORDS] + [DECODER_WORDS, head] * shared
     if not any(name in tensors for name in either):
@@ -181,14 +182,14 @@ def check_tables(file, config, tensors):
 
 
 def same(tensors, names):
-    """Whether those of the names that exist hold the same numbers."""
+    """Whether all of these tensors that exist have the same numbers."""
     found = [tensors[name] for name in names if name in tensors]
     return all(a.shape == found[0].shape and np.array_equal(a, found[0]) for a in found[1:])
 
 
 def drop_copies(config, tensors):
-    """Keep one copy of tables that the configuration ties: rill and transformers use it for all. For families, whose tables are tied
-    if only one is stored, the same for equal tables.
+    """Keep one copy of tables that the configuration ties: rill and transformers use it for all of them. In FAMILIES, tables are tied
+    if only one is stored, so there one copy of equal tables is kept.
     """
     if config["model_type"] in FAMILIES:
         present = [name for name in (*FAMILY_TABLES, "lm_head.weight") if name in tensors]
@@ -212,8 +213,8 @@ def write_json(path, value):
 
 
 def write_model(out, config, tensors, *, file, kind=None, documents=None, texts=None, copies=()):
-    """Make the directory `out`: config.json, model.safetensors, other JSON `documents` and `texts` by name, and `copies`: pairs of
-    a file and its name there. `file` is where errors are looked for: the original."""
+    """Make the directory `out`: config.json, model.safetensors, JSON `documents` and `texts` by name, and `copies`, pairs of a file
+    and its name in the directory. `file`: the original model, which messages name."""
     check_tensors(file, config, tensors)
     if config["model_type"] != "rnnsearch":
         drop_copies(config, tensors)

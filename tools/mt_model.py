@@ -1,8 +1,8 @@
-"""The Marian transformer in PyTorch, as training needs it, and its form on disk.
+"""The Marian transformer in PyTorch for training, and its files.
 
-Names of modules are the names of tensors in a Hugging Face directory of type `marian`, so that saving is writing the state
-dictionary. Post-norm layers, sinusoidal positions (first half sine, second half cosine, without offset), one embedding for both
-sides and the output layer, scaled by the square root of its width. The decoder starts from <pad>, whose embedding is zero.
+Names of modules are the names of tensors in a Hugging Face directory of type `marian`, so the state dictionary can be saved as it is.
+Layers are post-norm, positions sinusoidal (first half sine, second half cosine, without offset). Both sides and the output layer
+share one embedding, which is scaled by the square root of its width. The decoder starts from <pad>, whose embedding is zero.
 """
 
 import json
@@ -22,7 +22,7 @@ def positions(rows, width):
 
 
 class Dropout(nn.Module):
-    """Dropout from one random byte per element: drawing a number for each costs a fifth of a step on a processor."""
+    """Dropout with one random byte per element. Drawing a float for each would cost a fifth of a training step on a CPU."""
 
     def __init__(self, share):
         super().__init__()
@@ -54,7 +54,7 @@ class SmoothedLoss(torch.autograd.Function):
         for begin in range(0, len(x), rows):
             part, right = inputs[begin:begin + rows], gold[begin:begin + rows, None]
             scores = torch.mm(part, low.T).float().add_(bias)
-            error = scores.softmax(1)  # alone in being vectorised
+            error = scores.softmax(1)  # only softmax() is vectorised here, so the normaliser is computed from it
             whole = scores.amax(1, keepdim=True) - error.amax(1, keepdim=True).log()
             wanted = (1 - smoothing) * scores.gather(1, right) + smoothing * scores.mean(1, keepdim=True)
             total += float((whole - wanted).sum())
@@ -86,8 +86,8 @@ class Attention(nn.Module):
         return x.view(x.shape[0], x.shape[1], self.heads, -1).transpose(1, 2)
 
     def forward(self, x, memory, mask):
-        """`mask` is added to the scores: minus infinity where a query must not look. Written out, since on a processor
-        the library's fused attention takes five times as long backwards."""
+        """`mask` is added to the scores: minus infinity for positions that a query must not see. Written out, because on a CPU PyTorch's
+        fused attention takes five times as long in the backward pass."""
         q, k, v = (self.split(p(s)) for p, s in
                    ((self.q_proj, x), (self.k_proj, memory), (self.v_proj, memory)))
         scores = torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(2, 3)) + mask
@@ -96,7 +96,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """An encoder layer, or with `cross` a decoder layer."""
+    """An encoder layer; with `cross`, a decoder layer."""
 
     def __init__(self, config, side, cross):
         super().__init__()
@@ -192,7 +192,7 @@ class Marian(nn.Module):
 
 
 def make_config(sizes, vocabulary, pad):
-    """A Hugging Face config; `sizes` overrides d_model and so on."""
+    """Return a Hugging Face configuration; `sizes` overrides d_model and so on."""
     config = {
         "model_type": "marian", "architectures": ["MarianMTModel"], "vocab_size": vocabulary,
         "decoder_vocab_size": vocabulary, "d_model": 128, "encoder_layers": 4, "decoder_layers": 4,

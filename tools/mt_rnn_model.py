@@ -1,9 +1,9 @@
-"""The recurrent translation model (rnnsearch) in PyTorch, as training needs it, and its form on disk.
+"""The recurrent translation model (rnnsearch) in PyTorch for training, and its files.
 
-Parameters have Nematus' names and shapes, [in, out], so that saving is writing the state dictionary; mt_rnn_numpy.py has the
-same arithmetic in NumPy, one position at a time. Here a batch goes together: inputs are multiplied for all positions at once, both
-directions of the encoder are one batched product, and weights that read the same state are joined. Ids from the vocabulary's size
-on are padding. The output layer is the table of target words.
+Parameters have Nematus' names and shapes, [in, out], so the state dictionary can be saved as it is. mt_rnn_numpy.py has the same
+arithmetic in NumPy, one position at a time. Here a whole batch is computed at once. Inputs are multiplied for all positions together,
+both directions of the encoder are one batched product, and weights that read the same state are joined. Ids from the vocabulary's
+size on are padding. The output layer is the table of target words.
 """
 
 import json
@@ -22,7 +22,7 @@ DIRECTIONS = ("encoder_", "encoder_r_")
 
 
 def start_of(name, shape):
-    """Orthogonal where a state meets itself, as the sources begin; else Xavier's range, and zero for biases."""
+    """Initialise a parameter: recurrent matrices orthogonally, as in the original code, others by Xavier's range, biases with zeros."""
     if len(shape) == 1:
         return torch.zeros(shape)
     if name.startswith("Wemb"):
@@ -33,7 +33,7 @@ def start_of(name, shape):
 
 
 def gated(inputs, recurrent, state, width):
-    """A step of a GRU from the products of its input and of its state, each [..., 3 width]: reset, update, candidate."""
+    """Return a GRU's next state from the products of its input and of its state, each [..., 3 width]: reset, update, candidate."""
     gates = torch.sigmoid(inputs[..., :2 * width] + recurrent[..., :2 * width])
     reset, update = gates[..., :width], gates[..., width:]
     new = torch.tanh(inputs[..., 2 * width:] + reset * recurrent[..., 2 * width:])
@@ -59,7 +59,7 @@ class Rnn(nn.Module):
         return self.drop(nn.functional.embedding(ids.masked_fill(~real, 0), table)), real
 
     def encode(self, source):
-        """Annotations [B, S, 2H], and which of them are words'."""
+        """Return the annotations [B, S, 2H], and which of them belong to words and not to padding."""
         width = self.config["encoder_size"]
         x, real = self.embed(self.Wemb, source)
         inputs = [x @ self.joined(p + "W", p + "Wx") + self.joined(p + "b", p + "bx") for p in DIRECTIONS]
@@ -67,14 +67,15 @@ class Rnn(nn.Module):
         words = torch.stack([real, real.flip(1)], 0).unsqueeze(-1).to(x.dtype).unbind(2)
         weights = torch.stack([self.joined(p + "U", p + "Ux") for p in DIRECTIONS], 0)
         state, states = x.new_zeros(2, len(source), width), []
-        for step, word in zip(inputs, words):  # padding leaves the state as it is: zero, before the backward direction's first word
+        # Padding leaves the state unchanged; in the backward direction it comes first, so the state stays zero until the first word.
+        for step, word in zip(inputs, words):
             state = state + word * (gated(step, torch.bmm(state, weights), state, width) - state)
             states.append(state)
         forward, backward = torch.stack(states, 2).unbind(0)
         return self.drop(torch.cat([forward, backward.flip(1)], 2)), real
 
     def decode(self, inputs, annotations, real):
-        """The input of the output layer, [B, T, E]; inputs[b, t] is the word before t, and padding the zero vector."""
+        """Return the input of the output layer, [B, T, E]. inputs[b, t] is the word before position t; padding gives the zero vector."""
         width = self.config["decoder_size"]
         words, given = self.embed(self.Wemb_dec, inputs)
         words = words * given.unsqueeze(-1)
@@ -130,7 +131,8 @@ class Rnn(nn.Module):
 
 
 def with_padding(tensors):
-    """A symbol more, last and never chosen, as the transformer's vocabulary has: models of both kinds may then decode together."""
+    """Append a padding symbol that is never chosen, as in the transformer's vocabulary, so that models of both kinds can form an
+    ensemble."""
     for name, value in (("Wemb", 0), ("Wemb_dec", 0), ("ff_logit_b", -100)):
         rows = ((0, 1),) + ((0, 0),) * (tensors[name].ndim - 1)
         tensors[name] = np.pad(tensors[name], rows, constant_values=value)
@@ -138,7 +140,7 @@ def with_padding(tensors):
 
 
 def save_model(directory, model, search):
-    """float16, with a padding symbol and the default decoding options."""
+    """Save the model in float16, with a padding symbol and the default search options."""
     os.makedirs(directory, exist_ok=True)
     tensors = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     write_safetensors(os.path.join(directory, "model.safetensors"), with_padding(tensors), "F16")

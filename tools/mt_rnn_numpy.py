@@ -1,7 +1,7 @@
-"""The recurrent translation model (rnnsearch) in NumPy, in 64 bits and one position at a time: the reference of its arithmetic.
+"""The recurrent translation model (rnnsearch) in NumPy, in 64 bits and one position at a time: the reference for rill's arithmetic.
 
-Nematus' and Amun's, with their names of tensors, [in, out], on row vectors; docs/mt.md says the same in words. Independent of
-mt_rnn_model.py, which the trainer uses.
+The arithmetic and the names of tensors, [in, out], are those of Nematus and Amun, on row vectors; docs/mt.md describes it.
+Independent of mt_rnn_model.py, which the trainer uses.
 """
 
 import json
@@ -27,7 +27,7 @@ def log_softmax(x):
 
 
 class Net:
-    """tensors: by name; config: the model's config.json."""
+    """A model. tensors: by name; config: the contents of config.json."""
 
     def __init__(self, tensors, config):
         self.t = {name: np.asarray(value, np.float64) for name, value in tensors.items()}
@@ -40,7 +40,7 @@ class Net:
             return cls(read_safetensors(os.path.join(directory, "model.safetensors")), json.load(file))
 
     def gates(self, x):
-        """Reset and update: the two halves."""
+        """Return the reset gate and the update gate, the two halves of x."""
         both = sigmoid(x)
         half = both.shape[-1] // 2
         return both[..., :half], both[..., half:]
@@ -52,7 +52,7 @@ class Net:
         return u * h + (1 - u) * c
 
     def encode(self, ids):
-        """Annotations [positions, 2H] of a source, whose last id is </s>."""
+        """Return the annotations [positions, 2H] of a source, whose last id is </s>."""
         words, sides = self.t["Wemb"][ids], []
         for prefix, order in (("encoder_", 1), ("encoder_r_", -1)):
             h, states = np.zeros(self.t[prefix + "Ux"].shape[0]), []
@@ -66,7 +66,7 @@ class Net:
         return np.tanh(annotations.mean(0) @ self.t["ff_state_W"] + self.t["ff_state_b"])
 
     def attend(self, annotations, h):
-        """Shares of the annotations [rows, positions], and their sums [rows, 2H]."""
+        """Return the attention weights [rows, positions], and the weighted sums of the annotations [rows, 2H]."""
         t = self.t
         keys = annotations @ t["decoder_Wc_att"] + t["decoder_b_att"]
         e = np.tanh(keys + (h @ t["decoder_W_comb_att"])[:, None]) @ t["decoder_U_att"][:, 0] + t["decoder_c_tt"]
@@ -74,8 +74,8 @@ class Net:
         return share, share @ annotations
 
     def step(self, annotations, s, words):
-        """One position of several rows: the next states, log-probabilities of all words, attention. words: the previous ids, or None
-        at the first.
+        """Decode one position of several rows: return the next states, log-probabilities of all words, and attention. words: the
+        previous ids; None at the first position.
         """
         t = self.t
         y = np.zeros((len(s), t["Wemb"].shape[1])) if words is None else self.targets()[words]

@@ -1,4 +1,4 @@
-"""Shared by the trainings of translation models: pairs of lines, their subword tokens, batches of similar lengths, and epochs that mix
+"""Shared by the trainers of translation models: pairs of lines, their subword tokens, batches of similar lengths, and epochs that mix
 a main corpus with others.
 """
 
@@ -30,7 +30,7 @@ def read_pairs(data, corpus, part, source, target):
 
 
 class Tokens:
-    """SentencePiece segments; ids are Marian's: </s> 0, <unk> 1, tokens, <pad> last."""
+    """A SentencePiece tokenizer with Marian's ids: </s> 0, <unk> 1, other tokens, <pad> last."""
 
     def __init__(self, path, pairs, size):
         if not os.path.exists(path):
@@ -50,7 +50,7 @@ class Tokens:
         return self.model.encode(text)
 
     def write(self, out):
-        """The files of a model directory that cut text."""
+        """Write the tokenizer files of a model directory."""
         words = {self.model.id_to_piece(i): i for i in range(self.pad)}
         words["<pad>"] = self.pad
         for side in ("source", "target"):
@@ -61,7 +61,7 @@ class Tokens:
 
 
 def batches(examples, most, rng):
-    """Batches of at most `most` padded positions on either side, of similar lengths, in random order."""
+    """Yield batches of at most `most` padded positions on either side, of similar lengths, in random order."""
     order = sorted(range(len(examples)), key=lambda i: (len(examples[i][1]), len(examples[i][0]), rng.random()))
     plan, batch, longest = [], [], 0
     for i in order:
@@ -82,10 +82,10 @@ def stack(rows, pad):
 
 
 class TranslationTraining(Trainer):
-    """A subclass builds its model and defines its loss; see train_mt.py and train_mt_rnn.py."""
+    """A training. A subclass builds its model and defines its loss; see train_mt.py and train_mt_rnn.py."""
 
     def __init__(self, options, tokens, corpora, model):
-        """corpora: pairs of ids of the main corpus, of the others, and of the held-out sentences."""
+        """corpora: pairs of ids: the main corpus, the others, and the held-out sentences."""
         self.o, self.tokens = options, tokens
         self.main, self.others, self.held = corpora
         optimiser = torch.optim.AdamW(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=options.decay)
@@ -100,24 +100,24 @@ class TranslationTraining(Trainer):
     # --- defined by subclasses
 
     def loss_of(self, model, batch, smoothing):
-        """The mean loss of a batch's positions, and how many there are."""
+        """Return the mean loss over a batch's positions, and the number of positions."""
         raise NotImplementedError
 
     def mend(self):
-        """After an update of the weights."""
+        """Called after each update of the weights."""
 
     def write(self):
-        """The model's directory, --out."""
+        """Write the model's directory, --out."""
         raise NotImplementedError
 
     def note(self):
-        """Further fields of a log line."""
+        """Return further fields for a log line."""
         return ""
 
     # --- epochs
 
     def rate(self, progress):
-        """Warming up linearly, then falling linearly to a fiftieth; progress in epochs."""
+        """Return the learning rate: linear warm-up, then a linear fall to a fiftieth. progress: in epochs."""
         if self.steps < self.o.warmup:
             return self.o.rate * (self.steps + 1) / self.o.warmup
         return self.o.rate * max(0.02, 1 - progress / self.o.epochs)
@@ -149,7 +149,7 @@ class TranslationTraining(Trainer):
         return total / count
 
     def run(self):
-        """The remaining epochs; with none left, the directory is written again."""
+        """Train the remaining epochs; if none is left, write the directory again."""
         if self.epoch >= self.o.epochs and self.o.out:
             self.write()
         while self.epoch < self.o.epochs:
@@ -172,7 +172,8 @@ COMMON = (("vocabulary", 8000, "pieces"), ("warmup", 1000, "updates"), ("smoothi
 
 
 def parse_options(about, recipe, add=None):
-    """The options of a trainer: `recipe` are (name, default, text), beside or in place of the common ones; add(parser) adds others."""
+    """Parse the options of a trainer. `recipe`: (name, default, help) of options that extend or replace the common ones; add(parser)
+    adds others."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True)
     parser.add_argument("--work", required=True, help="folder of the checkpoint and the SentencePiece model")
@@ -197,7 +198,7 @@ def parse_options(about, recipe, add=None):
 
 
 def read_corpora(options):
-    """The tokens, and pairs of ids: the main corpus, the others, and the main one's held-out pairs."""
+    """Return the tokenizer, and the pairs of ids: the main corpus, the others, and the held-out pairs of the main corpus."""
     main, *others = [read_pairs(options.data, corpus, "train", options.source, options.target) for corpus in options.corpora]
     parts = [main, sum(others, []), read_pairs(options.data, options.corpora[0], "val", options.source, options.target)]
     tokens = Tokens(os.path.join(options.work, "pieces.model"), parts[0] + parts[1], options.vocabulary)

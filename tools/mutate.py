@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
 """Change one thing in the sources at a time, build, and see whether a test fails.
 
-A change that no test notices, a survivor, is a test that is missing, code that is not needed, or a change that changes nothing.
-docs/measurements/mutants.md lists those of the last run that stayed, with a reason each.
+A survivor is a change (a mutant) that no test notices. It shows a missing test, unneeded code, or a change without effect.
+docs/measurements/mutants.md lists the survivors of the last run that stayed, with a reason for each.
 
 usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--suites NAME,...] [--results FILE] [PATH...]
        mutate.py --list [PATH...]              how many places there are, by operator
        mutate.py --again FILE --work FOLDER --results OTHER
                                                try the survivors of FILE once more, after tests were added
 
-PATH: files or folders of sources in C and Python; the product's own (DEFAULT below) when none is named. FOLDER holds a clone and its
-build and may be kept: the next call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not
-committed is not tried.
+PATH: files or folders of sources in C and Python; without one, the sources in DEFAULT below. FOLDER gets a clone and its build and
+may be kept: the next call with the same results FILE continues where the last one stopped. The clone is of the last commit,
+without uncommitted changes.
 
-Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
-are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
-(`broken`). Python's sources are no program's: the package is tested by the classes of tests/python, each on its own, in an environment
-whose `rill` are the clone's sources (pip fetches numpy, cffi and others for it); a tool by the tests that name it or a converter. A test
-that takes four times as long as without the change, and five seconds, has caught it; seconds are those of processors, so that a busy
-machine changes nothing. Two calls with --part 1/2 and 2/2 and folders of their own share a sample between two cores. --longest S leaves
-out tests of more seconds: a survivor costs the time of all tests, so that a large sample is tried with the short ones first, and its
-survivors once more with all (--again). --suites leaves out the tests of other suites of Meson.
+Tests run one at a time, those that have caught the most mutants per second first, and only tests whose programs the change
+altered. A test's programs are built when its turn comes. A mutant that alters no program is `same` and does not count; nor does
+one that cannot be compiled (`broken`). For Python, the package is tested by the classes of tests/python, one at a time, in an
+environment whose `rill` is the clone's sources (pip fetches numpy, cffi and others for it). A tool is tested by the tests that
+name it or a converter. A test also catches a mutant if it takes five seconds and four times as long as without the change. Seconds
+are CPU seconds, which a busy machine does not change. Two calls with --part 1/2 and 2/2, each with its own folder, share a sample
+between two cores. --longest S leaves out tests that take more than S seconds. A survivor costs the time of all tests, so a large
+sample is best tried with the short tests first, and its survivors once more with all (--again). --suites leaves out tests of other
+Meson suites.
 
 After Jia and Harman, An Analysis and Survey of the Development of Mutation Testing, 2011; the operators are the sufficient ones of
 Offutt et al., 1996, and the removal of a statement.
@@ -65,7 +66,7 @@ KEEP = re.compile(r"^(return|goto|break|continue|case|default|else|do|while|for|
 
 
 def blanked(text):
-    """The text with comments, strings, characters and preprocessor lines replaced by spaces, so that columns stay."""
+    """Replace comments, strings, characters and preprocessor lines by spaces, so that columns stay."""
 
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group())
@@ -82,7 +83,7 @@ PYTHON_SWAPS = [swap for swap in SWAPS if swap[0] in ("relation", "sum", "produc
 
 
 def python_blanked(text):
-    """The text with comments and strings replaced by spaces, so that columns stay."""
+    """Replace comments and strings by spaces, so that columns stay."""
     lines = text.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.STRING, tokenize.COMMENT):
@@ -95,7 +96,7 @@ def python_blanked(text):
 
 
 def python_places(path, text):
-    """Every mutant of a file in Python, in order: bodies of functions alone."""
+    """Return every mutant of a Python file, in order, from bodies of functions only."""
     found, blank, lines = [], python_blanked(text), text.split("\n")
     for function in (n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))):
         for number in range(function.body[0].lineno, function.end_lineno + 1):
@@ -116,7 +117,7 @@ def python_places(path, text):
 
 
 def python_mutant(path, lines, node, operator, new=None):
-    """ast counts columns in bytes."""
+    """Make a mutant of a node, with its column in characters: ast counts bytes."""
     line = lines[node.lineno - 1].encode()
     column = len(line[:node.col_offset].decode())
     old = line[node.col_offset:node.end_col_offset].decode()
@@ -124,7 +125,7 @@ def python_mutant(path, lines, node, operator, new=None):
 
 
 def places(path, text):
-    """Every mutant of a file, in order. Only bodies of functions: lines that are not indented are declarations."""
+    """Return every mutant of a file, in order, from bodies of functions only: unindented lines are declarations."""
     if path.endswith(".py"):
         return python_places(path, text)
     found = []
@@ -135,7 +136,7 @@ def places(path, text):
         for name, pattern, new in SWAPS:
             for match in re.finditer(pattern, line):
                 found.append(Mutant(path, number, match.start(), name, match.group(), new[match.group()]))
-        for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", line):  # a larger one is mostly the capacity of a buffer
+        for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", line):  # larger numbers are mostly capacities of buffers
             found.append(Mutant(path, number, match.start(), "number", match.group(), str(int(match.group()) + 1)))
         match = re.match(r"\s*(?:\} )?(?:else )?if \((.*)\)(?: \{| .*;)?$", line)
         if match and match.group(1).count("(") == match.group(1).count(")"):
@@ -157,7 +158,7 @@ def sources(paths):
 
 
 def apply(text, mutant):
-    """The mutated text, and the original line: the blanked text has the same columns as the text itself."""
+    """Return the mutated text and the original line. The blanked text has the same columns as the text."""
     lines = text.split("\n")
     line = lines[mutant.line - 1]
     end = mutant.column + len(mutant.old)
@@ -173,30 +174,30 @@ def digest(path):
 
 
 def seconds_of_children():
-    """Of processors, by processes that have ended."""
+    """Return the CPU seconds of child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def seconds_of_session(session):
-    """Of processors, by the session's processes so far."""
+    """Return the CPU seconds that the session's processes have used so far."""
     ticks = 0
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 fields = file.read().rpartition(")")[2].split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         ticks += sum(map(int, fields[11:15])) * (int(fields[3]) == session)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class House:
-    """A clone with its build: the programs as they are without a mutant, and the tests with what they depend on."""
+    """A clone with its build. It has the unmutated programs, and the tests with the files that they depend on."""
 
     def __init__(self, work, suites, with_python):
         self.source = os.path.abspath(os.path.join(work, "source"))
-        self.build = os.path.join(self.source, "build")  # where built programs look for the sources' tools
+        self.build = os.path.join(self.source, "build")  # built programs look here for the tools of the sources
         head = self.read("git", "rev-parse", "HEAD").strip()
         if not os.path.isdir(self.source):
             self.run("git", "clone", "--quiet", "--shared", ".", self.source)
@@ -206,7 +207,8 @@ class House:
             sys.exit("mutate: %s was made for sources in C alone: name another folder" % work)
         if not os.path.isfile(os.path.join(self.build, "build.ninja")):
             more = self.make_environment(work) if with_python else []
-            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=release",  # as `./dev build`, whose objects ccache has
+            # the options of `./dev build`, whose objects ccache has
+            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=release",
                      "-Dtests=enabled", "-Dcuda=disabled", *more, stdout=subprocess.DEVNULL)
         if not self.make():
             sys.exit("mutate: the sources do not build")
@@ -228,7 +230,7 @@ class House:
         self.seconds, self.kills = {}, collections.Counter()
 
     def make_environment(self, work):
-        """An environment for tests of the package, in which `rill` is a link to the sources. Returns options for Meson."""
+        """Make a Python environment for tests of the package, in which `rill` is a link to the sources. Return options for Meson."""
         environment, package = (os.path.abspath(os.path.join(work, name)) for name in ("venv", "package/rill"))
         self.run(sys.executable, "-m", "venv", environment)
         self.run(os.path.join(environment, "bin/python"), "-m", "pip", "--quiet", "install", "numpy>=1.26", "tqdm", "cffi>=1.17",
@@ -242,12 +244,12 @@ class House:
         return ["-Dpython=system", "--native-file", native]
 
     def add_python_tests(self, work):
-        """A test for each class of tests/python: the file as a whole takes longer than many of them."""
+        """Add a test for each class of tests/python: a whole file takes longer than many of its classes."""
         native = glob.glob(os.path.join(self.build, "python", "_native*.so"))[0]
         link = os.path.join(self.source, "python/rill", os.path.basename(native))
         if not os.path.islink(link):
             os.symlink(native, link)
-        files = [native, os.path.join(self.build, "rill")]  # whose libraries are those of the extension
+        files = [native, os.path.join(self.build, "rill")]  # the extension module needs the same libraries as this program
         environment = {"RILL_ROOT": self.source, "RILL_COMMAND": os.path.join(self.build, "rill"),
                        "PYTHONPATH": os.path.abspath(os.path.join(work, "package")), "PYTHONWARNINGS": "error::ResourceWarning",
                        "LD_LIBRARY_PATH": ":".join(sorted({os.path.dirname(path) for path in self.libraries(files[1])}))}
@@ -270,25 +272,26 @@ class House:
         subprocess.run(command, check=True, **more)
 
     def libraries(self, program):
-        """The build's shared libraries that a program or a module loads."""
+        """Return the build's shared libraries that a program or a module loads."""
         told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
         paths = {os.path.realpath(path) for path in re.findall(r"=> (/\S+)", told)}
         return sorted(path for path in paths if path.startswith(self.build + "/"))
 
     def digest(self, path):
-        """Unchanged files are not read again: ninja leaves their times as they are."""
+        """Return a file's hash; unchanged files are not read again, since ninja does not touch them."""
         stamp = os.stat(path).st_mtime_ns
         if self.digests.get(path, (None,))[0] != stamp:
             self.digests[path] = (stamp, digest(path))
         return self.digests[path][1]
 
     def make(self, files=()):
-        """Builds these files, or everything."""
+        """Build these files, or everything."""
         wanted = [os.path.relpath(f, self.build) for f in files]
         return subprocess.run(["ninja", "-C", self.build, *wanted], stdout=subprocess.DEVNULL).returncode == 0
 
     def test(self, name, limit):
-        """Whether the test passes (or skips) within so many seconds of processors, and those it took; its process group ends with it."""
+        """Run a test. Return whether it passes (or skips) within these CPU seconds, and the seconds it used. Its process group ends with
+        it."""
         test = self.tests[name]
         begin, before = time.monotonic(), seconds_of_children()
         # Write no bytecode: a mutant may have the size and modification time of the original source, whose bytecode would then be used.
@@ -310,7 +313,7 @@ class House:
         return code in (0, 77), max(used, seconds_of_children() - before)
 
     def concerns(self, name, mutant):
-        """Whether the test may notice the mutant: it has programs, or runs sources in Python."""
+        """Whether the test may notice the mutant: it runs built programs, or Python sources."""
         test = self.tests[name]
         if not mutant.path.endswith(".py"):
             return bool(test["files"])
@@ -321,7 +324,8 @@ class House:
         return "convert" in test["text"] or os.path.basename(mutant.path)[:-3] in test["text"]
 
     def measure(self, longest):
-        """The seconds of each test without a mutant, from an earlier call where there was one; negative: more than so many."""
+        """Measure the seconds of each test without a mutant, or read them from an earlier call. negative: the test takes more than
+        `longest`."""
         path = os.path.join(self.build, "seconds.json")
         if os.path.isfile(path):
             with open(path, encoding="utf-8") as file:
@@ -341,8 +345,8 @@ class House:
         print("mutate: %d tests, %.0f seconds" % (len(self.tests), sum(self.seconds[n] for n in self.tests)), flush=True)
 
     def promise(self, name, path):
-        """What a second of the test is worth for a mutant of this file: what it caught there, in its folder, and anywhere; and whether its
-        name has a word of the file's.
+        """Estimate the worth of a second of this test for a mutant of this file: how many mutants it caught in the file, in its
+        folder, and anywhere, and whether the test's name has a word of the file's name.
         """
         folder, (first, *words) = os.path.dirname(path), re.findall(r"[a-z0-9]+", path.rpartition(".")[0])
         guess = 0.1 + ("rill:" + first in self.tests[name]["suite"]) + 2 * any(word in name for word in words if word != first)
@@ -389,7 +393,7 @@ def read_results(path):
 
 
 def survivors(path, every):
-    """Those of a file of results, where they are now: the same change, in the line that is nearest."""
+    """Return the survivors in a file of results, at their present places: the same change in the nearest line."""
     found = {}
     for cells in read_results(path).values():
         if cells[6] != "SURVIVED":
@@ -417,7 +421,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--again", metavar="FILE")
     args = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler) # a shell's jobs in the background ignore it, and tests raise it
+    signal.signal(signal.SIGINT, signal.default_int_handler) # jobs in the background ignore SIGINT, and some tests raise it
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     every = []
     for path in sources(args.paths or DEFAULT):

@@ -1,7 +1,8 @@
 """Numbers of README.md and docs/measurements from raw files: tools/figures.py writes them in place, and with --check compares.
 
-A rule names a table by its page and the start of its first line, and gives the text of a cell, by row and column, from a raw file; or it
-names a sentence by a pattern, whose groups are numbers. What no rule gives stays as it is: page_rules.py has the rules.
+A rule for a table names its page and the start of its first line, and gives the text of a cell, by row and column, from a raw
+file. A rule for a sentence is a pattern, whose groups are numbers. Numbers without a rule stay as they are. page_rules.py has the
+rules.
 """
 
 import functools
@@ -19,19 +20,20 @@ class Mismatch(Exception):
 
 @functools.lru_cache(maxsize=None)
 def raw(name):
-    """A raw file: JSON's content, or the text."""
+    """Return a raw file: the contents of JSON, or the text."""
     with open(os.path.join(RESULTS, name), encoding="utf-8") as file:
         return json.load(file) if name.endswith(".json") else file.read()
 
 
 @functools.lru_cache(maxsize=None)
 def columns(name):
-    """The lines of a raw text, each cut at two or more spaces."""
+    """Return the lines of a raw text, each split at two or more spaces."""
     return [re.split(r"\s{2,}", line.strip()) for line in raw(name).splitlines()]
 
 
 class TableRule:
-    """cell(label, heading) is the cell's text, or None where it stays. The label of an empty first cell is that of the row above."""
+    """A rule for a table. cell(label, heading) returns the text of a cell, or None to leave the cell. A row whose first cell is empty
+    has the label of the row above."""
 
     def __init__(self, page, start, cell, nth=0):
         self.page, self.start, self.cell, self.nth = page, start, cell, nth
@@ -63,7 +65,7 @@ class TableRule:
 
 
 class KeyedTableRule(TableRule):
-    """As a TableRule, and the cell's function also gets the cells before it."""
+    """As a TableRule, but the function also gets the cells before the cell."""
 
     @staticmethod
     def names(headings, cells, column):
@@ -71,7 +73,7 @@ class KeyedTableRule(TableRule):
 
 
 class TextRule:
-    """A pattern over a page, whose lines may break at any space, and a function that gives the texts of its groups."""
+    """A rule for a sentence: a pattern, in which a space also matches a line break, and a function that returns the texts of its groups."""
 
     def __init__(self, page, pattern, values):
         self.page, self.pattern, self.values = page, pattern.replace(" ", r"\s+"), values
@@ -93,7 +95,7 @@ def cells_of(line):
 
 
 def pages(rules):
-    """{page: (its text with all numbers that the rules give, how many these are, how many numbers the page has)}."""
+    """Return {page: (its text with all numbers of the rules, how many these are, how many numbers the page has)}."""
     out = {}
     for name in dict.fromkeys(rule.page for rule in rules):
         with open(name, encoding="utf-8") as file:

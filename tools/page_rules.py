@@ -16,7 +16,7 @@ def thousands(value):
 # --- rill bench --json: methods of parsers and of translation
 
 def method(name, *labels):
-    """A method's figures in a raw file; the first of these names that it has."""
+    """Return the figures of a method in a raw file; of several names, the first that the file has."""
     methods = {one["method"]: one for one in raw(name)["methods"]}
     for label in labels:
         if label in methods:
@@ -51,7 +51,7 @@ def parse_cell(name):
 
 
 def batch_cell(label, heading):
-    """The value of a full batch, on the three semantic parsers."""
+    """Return what a full batch gains on one of the three semantic parsers."""
     one, two = f"semparse-{heading.lower()}-1t.json", f"semparse-{heading.lower()}-2t.json"
 
     def ratio(file, slow, fast):
@@ -79,7 +79,7 @@ def batch_cell(label, heading):
 
 
 def translation_cell(label, heading, before):
-    """The columns of k = 5 come first; a heading alone does not say whose seconds they are."""
+    """Return a cell of the methods' table: its first columns are for k = 5, the others for k = 50; headings do not say which."""
     k = 5 if len(before) <= 3 else 50
     if label == "greedy" and k == 50:
         return None
@@ -101,8 +101,8 @@ SECTIONS = {("128", 5): "test_2016_flickr, k = 5:", ("128", 50): "test_2016_flic
 
 
 def peer_row(name, section, kind, form, n=None):
-    """Of a section: (BLEU, tokens a second, MB, times as fast as the peer, least, most) of the peer or a method, at its best batch size or
-    n."""
+    """Return a row of a section: (BLEU, tokens per second, MB, speed relative to the peer, least, most). The row is of the peer or of a
+    method, at its best batch size or at n."""
     inside, found = False, []
     start = f"ctranslate2 {kind}" if form == "peer" else f"rill {kind} {form} n="
     for line in raw(name).splitlines():
@@ -121,7 +121,7 @@ def times(value):
 
 
 def sizes_cell(label, heading, before):
-    """The first table of README.md: tokens a second, and how many times as fast as the peer."""
+    """Return a cell of the first table of README.md: tokens per second, and the speed relative to the peer."""
     if heading == "weights":
         return None
     file, section = ("mt-nllb-1t.txt", "NLLB-600M's size") if label.startswith("NLLB") else ("mt-1t.txt", SECTIONS["512/2048", 5])
@@ -131,7 +131,7 @@ def sizes_cell(label, heading, before):
 
 
 def large_cell(label, heading, before):
-    """A large model and a small one: multiples with their range, and memory."""
+    """Return a cell for a large model and a small one: speed relative to the peer with its range, and memory."""
     file, section = (("mt-nllb-1t.txt", "NLLB"), ("mt-student-1t.txt", ""))[len(before) > 2]
     kind = ("fp32", "int8")[(len(before) - 1) % 2]
     if label.startswith("memory"):
@@ -141,12 +141,12 @@ def large_cell(label, heading, before):
     try:
         _, _, memory, ratio, least, most = peer_row(file, section, kind, form, n)
     except Mismatch:
-        return None  # a cell with a dash
+        return None  # empty in the raw file: a dash
     return f"{memory:,}" if label.startswith("memory") else f"{ratio} ({least}–{most})"
 
 
 def parse_speed_cell(label, heading):
-    """The summary of both treebanks; shares of the engine are rounded by hand."""
+    """Return a cell of the summary of both treebanks; the engine's share of time is rounded by hand."""
     name = "gum" if heading.startswith("GUM") else "wsj-sample"
 
     def figures(file, form, methods):
@@ -176,7 +176,7 @@ def forms_of(label):
 
 
 def against_cell(label, heading):
-    """The tables of README.md and translation.md with tokens a second of the small model."""
+    """Return a cell of the tables of README.md and translation.md with tokens per second of the small model."""
     section = SECTIONS["128", 50 if "50" in label else 5]
     form = forms_of(label)
     kind = "int8" if "int8" in heading else "fp32"
@@ -189,12 +189,12 @@ def against_cell(label, heading):
 
 
 def twice_int8(cell):
-    """Two columns are called int8: tokens a second, and then how many times as fast."""
+    """Tell two columns called int8 apart: tokens per second, and then the speed relative to the peer."""
     return lambda label, heading, before: cell(label, "speed-up, int8" if heading == "int8" and len(before) == 5 else heading)
 
 
 def sized(labels, threads):
-    """Columns of the table of multiples: (size, k, kind) of each."""
+    """Return a cell of the table of relative speeds. labels: (size, k, kind) of each column."""
     def cell(label, heading, before):
         if label.startswith("BLEU") or "against" in label or len(before) > len(labels):
             return None
@@ -211,7 +211,7 @@ LARGE = [("512/2048", 50, "fp32"), ("512/2048", 50, "fp32"), ("512/2048", 50, "i
 # --- search.md: cube pruning, posteriors, certificates, exact search, latency, tries
 
 def cube_cell(label, heading, before):
-    """Rows of the transformer's table: form and pruning by column."""
+    """Return a cell of the transformer's table of cube pruning; the column decides form and pruning."""
     if not label.isdigit():
         return None
     forms = (("plain", 0, "bleu"), ("plain", 0, "rows"), ("naive", 0, "bleu"), ("naive", 0, "rows"), ("accelerated", 0, "bleu"),
@@ -233,7 +233,7 @@ def cube_rnn_cell(label, heading, before):
     if heading == "class size":
         return f"{one['merging']:.2f}"
     if label == "40" and len(before) > 4:
-        return f"{one['bleu']:.2f}, -"  # other programs disturbed these runs
+        return f"{one['bleu']:.2f}, -"  # no seconds, since other programs disturbed these runs
     return f"{one['bleu']:.2f}, {one['seconds']:.2f}" + (f", {one['speed']:.2f}" if form == "accelerated" else "")
 
 
@@ -304,7 +304,7 @@ def domain_cell(label, heading):
 
 
 def limits_cell(label, heading, before):
-    """An operation of the OPUS size: its share of the time and of the processor's peak."""
+    """Return a cell for an operation in the OPUS size: its share of the time, or of the processor's peak rate."""
     kind = "fp32" if len(before) < 3 else "int8"
     rows = raw("mt-profile-opus-1t.txt").split(f"rill {kind} fixed n=32\n")[1].split("seconds: ")[0].splitlines()
     share, peak = next(re.search(r"([\d.]+)%.* (\d+)%$", row).groups() for row in rows if " ".join(row.split()).startswith(label))
@@ -312,7 +312,7 @@ def limits_cell(label, heading, before):
 
 
 def times_cell(label, heading, before):
-    """Firefox's student beside its own engine."""
+    """Return a cell of Firefox's student model beside its own engine."""
     program = "its own engine" if label.startswith("Firefox") else label.replace("`", "")
     row = next(row for row in columns("published-times.txt") if row[:2] == ["Firefox enpt, FLORES dev", program])
     cells = {"seconds": row[2], "memory, MB": row[3], "BLEU": row[4]}
@@ -322,7 +322,7 @@ def times_cell(label, heading, before):
 
 
 def published_cell(label, heading, before):
-    """Published models beside the programs they were made for."""
+    """Return a cell of published models beside the programs they were made for."""
     if heading not in ("equal", "BLEU"):
         return None
     for row in columns("published.txt"):
@@ -351,7 +351,7 @@ def engine_cell(label, heading):
 
 
 def workers_cell(label, heading):
-    """The first raw table is of idle processors, the second of one that was kept busy."""
+    """Return a cell of the table of workers: the first raw table is of idle processors, the second of one that was kept busy."""
     name, kind = re.match(r"([\w-]+), k = 5, (\w+)", label).groups()
     part = raw("workers.txt").split("command: ")[2 if "busy" in heading else 1]
     title = heading.split(",")[0]
@@ -384,7 +384,7 @@ def script_cell(label, heading):
 
 # --- kernels, the profile, short lists
 
-SIX_SHAPES = 6  # those with several matrices: their weights come from L3
+SIX_SHAPES = 6  # shapes with several matrices, whose weights come from the L3 cache
 
 
 def gemm_cell(label, heading):
@@ -401,7 +401,7 @@ def gemm_cell(label, heading):
 
 
 def small_gemm_cell(label, heading):
-    """Shapes whose weights stay in L2."""
+    """Return a cell of shapes whose weights stay in the L2 cache."""
     m, (k, n) = int(re.match(r"M = (\d+)", label)[1]), map(int, heading.split(" x "))
     who = "onednn packed" if "oneDNN" in label else "rill"
     return next(f"{one['fastest']:.0f}" for one in raw("kernels.json")["results"] if one["op"] == "gemm" and
@@ -409,7 +409,7 @@ def small_gemm_cell(label, heading):
 
 
 def profile_cell(label, heading, before):
-    """Percentages of samples of the small model."""
+    """Return a cell with percentages of the small model's profile samples."""
     form, k, kind = re.match(r"([\w-]+), k = (\d+), (\w+)", label).groups()
     part = raw("mt-profile-1t.txt").split(f"== test_2016_flickr, k = {k}: percent")[1].split("\n== ")[0]
     row = next(line for line in part.splitlines() if line.startswith(f"rill {kind} {form} "))
@@ -417,7 +417,7 @@ def profile_cell(label, heading, before):
 
 
 def short_cell(label, heading, before):
-    """Expansions of the recommended search, and short lists and expansions of the wider one."""
+    """Return a cell with expansions of the recommended search, and with shortlists and expansions of the wider search."""
     name = label.split(",")[0]
     if len(before) < 3:
         return None
@@ -432,7 +432,7 @@ def extreme_values():
 
 
 def refill_values():
-    """The largest gain of refilling with two threads over the parsers, in per cent."""
+    """Return the largest gain of refilling with two threads on any of the parsers, in percent."""
     gains = [round(100 * float(batch_cell(f"var-batch ÷ {name}, 2 threads", heading)) - 100)
              for name in ("var-stream", "top-up") for heading in ("GEO", "JOBS", "ATIS")]
     return [str(max(gains))]
@@ -477,10 +477,11 @@ RULES = [
     TextRule(PARSING, r"With predicted tags F1 is ([\d.]+) and oracle F1 ([\d.]+); ([\d.]+) % of the tags",
              percents("parse-wsj-sample-tagger-1t.json", "bracket_percent", "oracle_percent", "tags_percent")),
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
-    TextRule(README, r"at most (\d+) % on \[two threads\]", refill_values),
-    TextRule(README, r"factors of this model are between ([\d.]+) and ([\d.]+)\.", avx2_range),
-    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8\. `stream-all` is ([\d.]+) "
-             r"and ([\d.]+) times as fast, and ([\d.]+) and ([\d.]+) times at k = 50", avx2_values),
+    TextRule(README, r"at most (\d+) % faster on \[two threads\]", refill_values),
+    TextRule(README, r"speed-ups of `de-en` are between ([\d.]+) and ([\d.]+)\.", avx2_range),
+    TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8 \(k = 5\)\. "
+             r"Without AVX-512 `stream-all` is ([\d.]+) times as fast in fp32 and ([\d.]+) times in int8 at k = 5, and ([\d.]+) and "
+             r"([\d.]+) times as fast at k = 50", avx2_values),
     KeyedTableRule(README, "size, processor | weights |", sizes_cell),
     KeyedTableRule(TRANSLATION, "| NLLB's size, fp32 |", large_cell),
     KeyedTableRule(README, "| BLEU, fp32 | tokens/s, fp32", twice_int8(against_cell)),
@@ -502,8 +503,8 @@ RULES = [
     KeyedTableRule(README, "Firefox's English-Portuguese student", times_cell),
     TableRule(MEASUREMENTS + "kernels.md", "M | 1 | 5 |", gemm_cell),
     TableRule(MEASUREMENTS + "kernels.md", "K x N | 128 x 512 |", small_gemm_cell),
-    TextRule(MEASUREMENTS + "serving.md", r"Of (\d+) settings of (\d+) options, (\d+) are refused before any work\. (\d+) are answered, "
-             r"(\d+) of them",
+    TextRule(MEASUREMENTS + "serving.md", r"Of (\d+) settings of (\d+) options, (\d+) are refused before any work\. (\d+) settings are "
+             r"answered, (\d+) of them",
              extreme_values),
     TableRule(SEARCH, "k | 1 in flight", posterior_cell),
     TableRule(SEARCH, "method | line 1", latency_cell),

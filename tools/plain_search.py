@@ -1,7 +1,7 @@
-"""A simple beam search, for correctness and not for speed: the reference for rill's own.
+"""A simple beam search, written for correctness and not for speed: the reference for rill's search.
 
-It follows the search that rill calls finish "top": an ended candidate stays in the beam at its score and becomes an output only
-when it leads the beam.
+It is the search that rill calls finish "top": an ended candidate stays in the beam with its score, and becomes an output only when it
+leads the beam.
 """
 
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ class Search:
     k: int = 10
     absolute: float = 10.0
     max_candidates: int = 3
-    stop_after: int = 0  # 0: k outputs
+    stop_after: int = 0  # number of outputs that ends the search; 0: k
     max_length: int = 100
-    end: int = 1  # the end action of semantic parsing
+    end: int = 1  # the end action of semantic parsers
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Item:
 
 
 def advance(item, rows, scores, actions, search, depth):
-    """One timestep of one item: steps 2 to 7 of rill's definition of the search."""
+    """Run one timestep of one item: steps 2 to 7 of rill's definition of the search."""
     children = []
     for rank, candidate in enumerate(item.live):
         if candidate.ended:

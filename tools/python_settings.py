@@ -48,7 +48,7 @@ TEXTS = {"alignment": "bool | float | str"}
 
 
 def type_of(option):
-    """The annotation of an option."""
+    """Return the type annotation of an option."""
     if option.name in CHAINS:
         return CHAINS[option.name]
     if option.type == "word":
@@ -60,7 +60,7 @@ def type_of(option):
 
 
 def members(options, without=()):
-    """Lines of a TypedDict: each option with its help, each alias with its option's name."""
+    """Yield the lines of a TypedDict: each option with its help, each alias with its option's name."""
     for option in options:
         help_text = option.help.replace("\\", "\\\\").replace('"""', "'''")
         if option.initial:

@@ -2,9 +2,9 @@
 """A translation model's directory with random weights, and inputs for it, where no trained model of a size can be had: for measuring
 speed, not quality. Needs NumPy only. rill and transformers read the directory alike.
 
-An output's length has no meaning here, so measurements fix it: inputs come in buckets, INPUTS.LENGTH, every output of which
-is to have LENGTH tokens. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
-logits, and 5 to 7 make beams about as wide as those of trained models.
+The length of an output means nothing here, so measurements fix it: inputs come in files INPUTS.LENGTH, whose outputs get LENGTH
+tokens. Random weights give flat distributions. `--sharpness` is the gain of the last norm, and so the spread of the logits; with 5
+to 7 beams are about as wide as those of trained models.
 
 usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt|m2m_100] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
                     [--decoder-layers LAYERS --ssru]
@@ -45,7 +45,7 @@ def norm(tensors, name, width, gain=1.0):
 
 
 def symbols(args):
-    """How many there are, and which of them pads: a Marian's last, one more than its words; an FSMT's second."""
+    """Return the number of symbols, and the id of <pad>: Marian's is the last, after the words; FSMT's is 1."""
     return (args.words + 1, args.words) if args.type == "marian" else (args.words, 1)
 
 
@@ -116,7 +116,7 @@ def write_json(args, name, value, indent):
 
 
 def write_vocabulary(args):
-    """Token tI has the number I, in both types."""
+    """Write vocabularies in which token tI has the id I, for both types."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", *(f"t{i}" for i in range(4, args.words))]
     if args.type == "m2m_100":
         write_json(args, "vocab.json", {piece: i for i, piece in enumerate(pieces)}, 0)
@@ -132,8 +132,8 @@ def write_vocabulary(args):
 
 
 def write_inputs(args):
-    """Lines of random tokens, as long as those of the sample; one file per output length, which is the input's rounded up to a
-    multiple of the bucket, so that files are few and the work is about the sample's.
+    """Write lines of random tokens, as long as those of the sample, in one file per output length. The output length is the input's,
+    rounded up to a multiple of the bucket. So there are few files, and about as much work as with the sample.
     """
     random = np.random.default_rng(args.seed + 1)
     with open(args.lengths, encoding="utf-8") as file:

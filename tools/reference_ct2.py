@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Write small random models in CTranslate2's format, with CTranslate2's own n-best lists for them.
 
-Needs ctranslate2, torch, transformers, safetensors and sentencepiece. What transformers has comes from the other models of
-tests/data/mt, by the converter of their type; what OpenNMT and fairseq have is made here, by the specification that their converters
-fill. Each model gets a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py. Those in int8 get a
-second one, search-int8.json, of searches that multiply in int8. Where a number lies halfway between two integers, another order of
-additions in what is not quantised is another integer, so that a few of these lists may differ. nllb has the tokenizer of
-tests/data/text/nllb, and texts.json besides, of texts, and prefix.json, of tokens whose outputs begin with a language.
+Needs ctranslate2, torch, transformers, safetensors and sentencepiece. Models of transformers' types are converted from the other
+models of tests/data/mt. Models as of OpenNMT and fairseq are made here, with the specifications that CTranslate2's converters
+fill. Each model gets a directory tests/data/mt/ct2-NAME, with search.json in the form of reference_search.py. Models in int8 get a
+second file, search-int8.json, of searches that multiply in int8. There the order of additions may decide how a number halfway
+between two integers is rounded, so a few of these lists may differ. nllb has the tokenizer of tests/data/text/nllb. It also has
+texts.json, with texts as inputs, and prefix.json, with outputs that begin with a language.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from model_files import rounded
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
 TEXT = os.path.join(DATA, "..", "text")
 LENGTH = 20
-SEARCHES = [  # CTranslate2's options, and rill's
+SEARCHES = [  # options of CTranslate2, and the options of rill that differ
     (dict(beam_size=2, num_hypotheses=2), {}),
     (dict(beam_size=5, num_hypotheses=5), {}),
     (dict(beam_size=5, num_hypotheses=5, length_penalty=0.6), {"length-penalty": "0.6"}),
@@ -41,7 +41,7 @@ SEARCHES = [  # CTranslate2's options, and rill's
 
 
 class Tokenizer:
-    """The part of a tokenizer that the converters use."""
+    """A stand-in for a tokenizer, with the members that the converters use."""
 
     special_tokens_map = {}
 
@@ -58,7 +58,7 @@ class Tokenizer:
 
 
 def of_transformers(name, change):
-    """A model of tests/data/mt as its converter sees it: its specification."""
+    """Return the specification that CTranslate2's converter makes of a model of tests/data/mt."""
     folder = os.path.join(DATA, name)
     config = AutoConfig.from_pretrained(folder)
     for key, value in change.items():
@@ -77,7 +77,7 @@ def of_transformers(name, change):
 
 
 def of_nllb():
-    """M2M100 with a tokenizer that knows languages."""
+    """Return the specification of M2M100, with a tokenizer that knows languages."""
     folder = os.path.join(TEXT, "nllb")
     model = sentencepiece.SentencePieceProcessor(model_file=os.path.join(folder, "sentencepiece.bpe.model"))
     with open(os.path.join(folder, "special_tokens_map.json"), encoding="utf-8") as file:
@@ -90,7 +90,7 @@ def of_nllb():
 
 
 def fill(spec, rng, width, inner, sizes):
-    """Random weights for a specification's layers, as large as training leaves them."""
+    """Fill a specification's layers with random weights of the size that training leaves."""
     def matrix(rows, columns):
         return (rng.standard_normal((rows, columns)) * 1.6 / columns ** 0.5).astype(np.float32)
 
@@ -119,11 +119,11 @@ def fill(spec, rng, width, inner, sizes):
                 norm(layer.attention.layer_norm)
             linear(layer.ffn.linear_0, inner, width)
             if hasattr(layer.ffn, "linear_0_noact"):
-                layer.ffn.linear_0_noact.weight = matrix(inner, width)  # a bias may be left out
+                layer.ffn.linear_0_noact.weight = matrix(inner, width)  # this layer may lack a bias
             linear(layer.ffn.linear_1, width, inner)
             norm(layer.ffn.layer_norm)
     linear(spec.decoder.projection, sizes[1], width)
-    spec.decoder.projection.bias[2] += 2.5  # the end
+    spec.decoder.projection.bias[2] += 2.5  # makes the end token likely
 
 
 def words(side, count):
@@ -131,7 +131,7 @@ def words(side, count):
 
 
 def of_opennmt(seed, **options):
-    """Pre-norm with sines that are computed, two vocabularies, and marks on both ends of the source: OpenNMT's."""
+    """A model as of OpenNMT: pre-norm, computed sinusoidal positions, two vocabularies, and special tokens at both ends of the source."""
     sizes = (31, 27)
     spec = transformer_spec.TransformerSpec.from_config((2, 1), 4, **options)
     fill(spec, np.random.default_rng(seed), 16, 24, sizes)
@@ -142,7 +142,7 @@ def of_opennmt(seed, **options):
 
 
 def of_fairseq(seed):
-    """Post-norm with a norm after the embeddings, sines from the file, and outputs started by </s>: fairseq's."""
+    """A model as of fairseq: post-norm with a norm after the embeddings, stored sinusoidal positions, and outputs that start from </s>."""
     spec = transformer_spec.TransformerSpec.from_config((1, 2), 2, pre_norm=False, layernorm_embedding=True,
                                                         activation=common_spec.Activation.GELU)
     rng = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def of_fairseq(seed):
 
 OPENNMT = dict(activation=common_spec.Activation.GELUTanh)
 EOLE = dict(activation=common_spec.Activation.SWISH, ffn_glu=True, rms_norm=True)
-MODELS = {  # name: the type of weights, and the function that makes the specification
+MODELS = {  # name -> weight type, and the function that makes the specification
     "marian": ("float32", lambda: of_transformers("shared", {})),
     "marian-int8": ("int8", lambda: of_transformers("shared", {})),
     "marian-brain": ("int8_bfloat16", lambda: of_transformers("shared", {})),
@@ -181,7 +181,7 @@ MODELS = {  # name: the type of weights, and the function that makes the specifi
 
 
 def sources(folder, rng):
-    """Lines of tokens, one not in the vocabulary, with </s> where the model adds none."""
+    """Return lines of tokens, one of them unknown, with </s> where the model adds none."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     names = [n for n in ("source_vocabulary.json", "shared_vocabulary.json") if os.path.exists(os.path.join(folder, n))]
@@ -194,7 +194,7 @@ def sources(folder, rng):
 
 
 def search(folder, lines, kind, shown=None, prefix=None):
-    """Results for lines of tokens, which the tests get unchanged or in another form."""
+    """Return CTranslate2's results for lines of tokens."""
     translator = ctranslate2.Translator(folder, compute_type=kind, inter_threads=1, intra_threads=1)
     names = [n for n in ("target_vocabulary.json", "shared_vocabulary.json") if os.path.exists(os.path.join(folder, n))]
     with open(os.path.join(folder, names[0]), encoding="utf-8") as file:
@@ -218,7 +218,7 @@ def write_json(folder, name, value):
 
 
 def search_texts(folder):
-    """Texts of words separated by one space, with the numbers of transformers' tokenizer for them, from one language to another."""
+    """Return texts whose words are separated by one space, with the ids of transformers' tokenizer, from one language to another."""
     with open(os.path.join(TEXT, "nllb", "expected.json"), encoding="utf-8") as file:
         texts = json.load(file)
     with open(os.path.join(folder, "shared_vocabulary.json"), encoding="utf-8") as file:

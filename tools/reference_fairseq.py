@@ -5,9 +5,9 @@ Needs what reference_search.py needs, and the folder of an unpacked source distr
 
   pip download --no-deps --no-binary :all: fairseq==0.12.2 && tar xf fairseq-0.12.2.tar.gz
 
-fairseq does not install on present Pythons. Of it are loaded sequence_generator.py, search.py and the two small files that they
-need; what else they import is stood in for by empty modules. fairseq searches, transformers' model in 64 bits says how likely
-each symbol is. Each directory gets fairseq.json, in the form of search.json.
+fairseq cannot be installed on current Pythons. So only sequence_generator.py, search.py and the two small files that they need are
+loaded; empty modules replace their other imports. fairseq searches, with the log-probabilities of transformers' model in 64 bits.
+Each directory gets fairseq.json, in the form of search.json.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from reference_mt import Decoder
 from reference_search import Model, cases_of, in_64_bits, write_searches
 
 WAYS = [
-    # SequenceGenerator's arguments, and rill's options
+    # arguments of SequenceGenerator, and options of rill
     (dict(), {}),  # the length limit is then the model's
     (dict(max_len_b=20), {"max-length": 20}),
     (dict(max_len_b=9, len_penalty=0.6), {"max-length": 9, "length-penalty": 0.6}),
@@ -37,11 +37,11 @@ WAYS = [
 
 
 class Nothing:
-    """Placeholder for a class that is named and not used."""
+    """A placeholder for classes that fairseq imports but does not use here."""
 
 
 def load_generator(folder):
-    """fairseq's SequenceGenerator, without running fairseq's __init__ or any of its models."""
+    """Load fairseq's SequenceGenerator, without running fairseq's __init__ or loading any of its models."""
     package = types.ModuleType("fairseq")
     package.__path__ = [os.path.join(folder, "fairseq")]
     sys.modules["fairseq"] = package
@@ -56,7 +56,7 @@ def load_generator(folder):
 
 
 class Dictionary:
-    """The numbers of special symbols."""
+    """The ids of special symbols, with the interface of fairseq's dictionary."""
 
     def __init__(self, model):
         self.model = model
@@ -76,7 +76,7 @@ class Dictionary:
 
 
 class Encoder(torch.nn.Module):
-    """An input's state is its number, as many times as there are beams."""
+    """A stand-in for fairseq's encoder: the state of an input is its number, repeated for each beam."""
 
     def forward_torchscript(self, net_input):
         return torch.arange(len(net_input["src_tokens"]))
@@ -86,7 +86,7 @@ class Encoder(torch.nn.Module):
 
 
 class Network(torch.nn.Module):
-    """transformers' model with the interface that fairseq's search calls."""
+    """A model of transformers with the interface that fairseq's search calls."""
 
     def __init__(self, model, ids):
         super().__init__()
@@ -94,7 +94,7 @@ class Network(torch.nn.Module):
         self.encoder, self.decoder = Encoder(), types.SimpleNamespace(forward=self.step)
 
     def step(self, tokens, encoder_out):
-        assert not encoder_out.any()  # one input
+        assert not encoder_out.any()  # there is one input, number 0
         return (self.known.logp(tokens[:, 1:].tolist())[:, None], None)
 
     def max_decoder_positions(self):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write small random models of the families that transformers has beside Marian and FSMT, with known results.
 
-As reference_mt.py, whose expected.json it writes, and what is said there holds here. Two models of each family differ in the
-choices that its configuration leaves. The directories go to tests/data/mt.
+It writes the same expected.json as reference_mt.py, which describes it. There are two models of each family, with different
+configurations. The directories go to tests/data/mt.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def t5_sizes(width, heads, head, layers, inner, buckets=(8, 12)):
                 d_ff=inner, relative_attention_num_buckets=buckets[0], relative_attention_max_distance=buckets[1])
 
 
-# name: family, seed, number that makes </s> likely, type of the weights, the rest of config.json
+# name -> family, seed, bias that makes </s> likely, weight type, the rest of config.json
 SHAPES = {
     "m2m": ("m2m", 6, 7.0, torch.float32, dict(scale_embedding=True, activation_function="relu",
                                                **bart_sizes(16, (4, 2), (2, 2), (32, 24)))),
@@ -78,7 +78,7 @@ SHAPES = {
 }
 
 
-# Tokenizers: the class, its SentencePiece model, and further arguments.
+# name -> tokenizer class, file of the SentencePiece model, further arguments
 TOKENIZERS = {"m2m": ("NllbTokenizer", "sentencepiece.bpe.model", {"src_lang": "deu_Latn", "tgt_lang": "eng_Latn"}),
               "mbart": ("MBart50Tokenizer", "sentencepiece.bpe.model", {"src_lang": "de_DE", "tgt_lang": "en_XX"}),
               "mbart-odd": ("MBartTokenizer", "sentencepiece.bpe.model", {"src_lang": "de_DE", "tgt_lang": "en_XX"}),
@@ -87,9 +87,9 @@ LANGUAGES = {"NllbTokenizer": ["deu_Latn", "eng_Latn"], "MBart50Tokenizer": MBAR
 
 
 def train(google):
-    """A SentencePiece model without normalisation tables."""
+    """Train a SentencePiece model without normalisation tables."""
     marks = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1) if google else dict(unk_id=0, bos_id=1, eos_id=2)
-    writer = io.BytesIO()  # a file's name would be written into the model
+    writer = io.BytesIO()  # written to memory, since a file's name would become part of the model
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_writer=writer, vocab_size=44,
                                              hard_vocab_limit=False, normalization_rule_name="identity", num_threads=1,
                                              minloglevel=2, **marks)
@@ -103,8 +103,8 @@ def write_json(folder, name, value):
 
 
 class Text:
-    """A model's vocabulary: tokens with their numbers, and special tokens around them. Its files are written to the folder; BART's,
-    which has a token for each byte, are those of reference_text.py.
+    """A model's vocabulary: tokens with their ids, and special tokens around a text. Its files are written to the folder. BART's
+    files, with a token for each byte, are copied from those of reference_text.py.
     """
 
     def __init__(self, name, family, out):
@@ -139,7 +139,7 @@ class Text:
         self.pad, self.unknown = 0, 2
 
     def take_bpe(self, out, name):
-        """The files of a directory of reference_text.py; its sentinels are numbered after the tokens."""
+        """Copy the files of a directory of reference_text.py. Sentinel tokens get the ids after the other tokens."""
         origin = os.path.join(os.path.dirname(os.path.dirname(out)), "text", name)
         for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
             shutil.copy(os.path.join(origin, file), out)
@@ -150,7 +150,7 @@ class Text:
         self.pad, self.unknown = self.number["<pad>"], self.number["<unk>"]
 
     def speak(self, kind, tokenizer_config, out):
-        """Languages come after the tokens, and the mask after these."""
+        """Number the languages after the tokens, and the mask after the languages."""
         languages = LANGUAGES[kind]
         if kind == "NllbTokenizer":
             write_json(out, "special_tokens_map.json", {"additional_special_tokens": languages})
@@ -186,7 +186,7 @@ def make_model(family, seed, end, dtype, shape, text):
         if hasattr(model, "final_logits_bias"):
             bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
             bias[0, config.eos_token_id] += end
-            bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
+            bias[0, config.pad_token_id] += 2.0  # makes <pad> the best symbol in many steps, to show that it is never chosen
             model.final_logits_bias.copy_(bias)
         else:
             if family in ("t5", "mt5", "umt5") and shape.get("tie_word_embeddings", True) is False:
@@ -197,7 +197,7 @@ def make_model(family, seed, end, dtype, shape, text):
 
 
 def separate_decoder(model, generator=None):
-    """Give the decoder a table of its own; the output layer stays tied to `shared`."""
+    """Give the decoder an embedding table of its own; the output layer stays tied to `shared`."""
     own = torch.nn.Embedding(*model.shared.weight.shape, dtype=model.shared.weight.dtype)
     if generator is not None:
         own.weight.copy_(torch.randn(own.weight.shape, generator=generator))
@@ -213,9 +213,9 @@ def last_memory(model, states):
 
 
 def in_double(family, model):
-    """The same model in 64 bits, with its separate tables."""
+    """Return the same model in 64 bits, with its separate tables."""
     double = CLASSES[family][1](model.config).double().eval()
-    double.set_attn_implementation("eager")  # the only implementation that returns attention
+    double.set_attn_implementation("eager")  # only this implementation returns attention weights
     skipped = "embed_positions" if family == "pegasus" else "nothing"
     weights = {k: v.double() for k, v in model.state_dict().items() if skipped not in k}
     if "decoder.embed_tokens.weight" in weights:
@@ -227,7 +227,7 @@ def in_double(family, model):
 
 
 class Opened(Decoder):
-    """The first action may be forced: it is then the only one, and costs nothing."""
+    """A decoder whose first action may be forced: it is then the only choice, with log-probability 0."""
 
     def __init__(self, model, ids, first):
         super().__init__(model, ids)
@@ -289,7 +289,7 @@ def build(name, out):
 
 
 def write_buckets(path):
-    """Buckets of distances, as T5 finds them: a list for each way of dividing, of distances from -reach - 3 on."""
+    """Write the buckets of distances as T5 computes them: for each kind of buckets a list, for distances from -reach - 3 on."""
     rows = []
     for buckets, reach in ((32, 128), (8, 12), (16, 20), (64, 256), (32, 100), (6, 50), (9, 33)):
         distances = torch.arange(-reach - 3, reach + 4)

@@ -133,7 +133,7 @@ def write(folder, name, text):
 
 
 def tokenizer(folder, language):
-    """FSMTTokenizer with the folder's own prefixes."""
+    """Return an FSMTTokenizer that uses the folder's own prefix lists."""
     merges, vocabulary = (os.path.join(folder, name) for name in ("merges.txt", "vocab-src.json"))
     made = FSMTTokenizer([language, language], vocabulary, vocabulary, merges)
     made.cache_moses_tokenizer[language] = moses(folder, language)
@@ -146,7 +146,7 @@ def moses(folder, language):
 
 
 def normal(text, language):
-    """The text as the tokeniser gets it: FSMTTokenizer's pipeline, which needs no vocabulary."""
+    """Normalise a text as FSMTTokenizer does before it tokenizes; no vocabulary is needed."""
     made = FSMTTokenizer.__new__(FSMTTokenizer)
     made.sm, made.cache_moses_punct_normalizer = sacremoses, {}
     return made.moses_pipeline(text, language)
@@ -171,7 +171,7 @@ def mixture(language, rng):
 
 
 def visible(text):
-    """Characters assigned since the Unicode version of Python's tables are of category C in one place only."""
+    """Whether Python's Unicode tables know all characters: sacremoses and rill may treat newer characters differently."""
     return all(unicodedata.category(c) != "Cn" for c in text)
 
 
@@ -193,12 +193,12 @@ def expected(folder, language, rng, texts, joins):
 
 
 def argos_pieces(made, tokens):
-    """The pieces of subword-nmt: the end of a word has no mark, other pieces have @@."""
+    """Return the tokens in subword-nmt's form: the end of a word has no mark, other tokens have @@."""
     return [p[:-4] if p.endswith("</w>") else p + "@@" for t in tokens for p in made.bpe(t).split(" ")]
 
 
 def expected_of_argos(folder, language, rng, texts, joins):
-    """As Argos Translate's BPETokenizer, with the folder's own prefixes."""
+    """Return the results of Argos Translate's BPETokenizer, with the folder's own prefix lists."""
     known = language if language in SENTENCES else "en"
     made, normalizer = tokenizer(folder, known), sacremoses.MosesPunctNormalizer(language)
     path = os.path.join(folder, "nonbreaking_prefix." + known)

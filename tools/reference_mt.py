@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write small random Marian and FSMT models with known results, for tests of rill's translation domain.
 
-Needs torch, transformers, safetensors and sentencepiece. The models are transformers' own with
-random weights; what they compute is computed in 64 bits from the weights as they are stored. Each directory under
-tests/data/mt holds a model as transformers writes it, and expected.json:
+Needs torch, transformers, safetensors and sentencepiece. The models are transformers' own, with random weights. Expected results
+are computed in 64 bits from the weights as they are stored. Each directory under tests/data/mt has a model as transformers writes
+it, and expected.json:
 
   cases: for each input its subword tokens, the ids the encoder reads, `memory` (encoder states as the last decoder layer reads
     them: a row of keys and values per id), for forced actions the log-probabilities of the first steps and how much
@@ -12,8 +12,8 @@ tests/data/mt holds a model as transformers writes it, and expected.json:
     plain_search.py, which follows the search that rill calls finish "top"
   texts: what transformers' tokenizer makes of a text, and of target ids
 
-What `ensemble` holds is expected of the models `shared` and `ensemble` together, whose log-probabilities are the
-logarithm of the mean of both models' probabilities; its cases have no memory.
+The expected results in `ensemble` are those of the models `shared` and `ensemble` together. Their log-probabilities are the
+logarithm of the mean of both models' probabilities. These cases have no memory.
 
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """
@@ -37,7 +37,7 @@ from model_files import rounded
 from plain_search import Candidate, Item, Search, advance
 
 SHAPES = {
-    # name: heads, layers and inner widths of encoder and decoder; the rest of config.json
+    # name -> seed, heads, layers and inner widths of encoder and decoder, and the rest of config.json
     "shared": dict(seed=6, end=3.5, dtype=torch.float32, d_model=16, encoder_attention_heads=4,
                    decoder_attention_heads=2, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=32,
                    decoder_ffn_dim=24, activation_function="swish", scale_embedding=True),
@@ -69,8 +69,8 @@ FSMT_TEXTS = ["ein mann liest.", "Der Hund, ein  buch & <s> a", "", "hunde\u00a0
 
 
 def train_pieces(path, lines, size):
-    """A SentencePiece model without normalisation tables, which would take 240 KB; its tokens by number."""
-    writer = io.BytesIO()  # a file's name would be written into the model
+    """Train a SentencePiece model without normalisation tables, which would take 240 KB. Return its tokens in order of their ids."""
+    writer = io.BytesIO()  # written to memory, since a file's name would become part of the model
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines), model_writer=writer, vocab_size=size, hard_vocab_limit=False, bos_id=-1,
         eos_id=0, unk_id=1, normalization_rule_name="identity", num_threads=1, minloglevel=2)
@@ -81,7 +81,7 @@ def train_pieces(path, lines, size):
 
 
 def make_vocabularies(name, out, rng):
-    """Write both .spm files and vocab.json (target_vocab.json); source and target tokens by number."""
+    """Write both .spm files and vocab.json (target_vocab.json); return source and target tokens in order of their ids."""
     sides = []  # subword tokens
     for side, lines in (("source", CORPUS), ("target", CORPUS[3:])):
         sides.append(train_pieces(os.path.join(out, side + ".spm"), lines, 48 if side == "source" else 40))
@@ -91,10 +91,10 @@ def make_vocabularies(name, out, rng):
     else:
         both = ["</s>", "<unk>", ">>de<<"] + sorted(set(sides[0] + sides[1]) - {"</s>", "<unk>"})
         if name == "odd":
-            rng.shuffle(both)  # so that no special symbol has a usual number
+            rng.shuffle(both)  # so that no special symbol has its usual id
         sides = [both + ["<pad>"]] * 2
     if name == "separate":
-        rng.shuffle(sides[1])  # so that </s> has one number as a source symbol and another as a target symbol
+        rng.shuffle(sides[1])  # so that </s> has different ids as a source symbol and as a target symbol
     for pieces, file in zip(sides, ("vocab.json", "target_vocab.json")):
         if file == "vocab.json" or name == "separate":
             with open(os.path.join(out, file), "w", encoding="utf-8") as f:
@@ -103,7 +103,7 @@ def make_vocabularies(name, out, rng):
 
 
 def make_fsmt_vocabularies(name, out):
-    """Tokens as BPE leaves them: the last of a word ends in </w>."""
+    """Write FSMT's vocabularies, with tokens as BPE makes them: the last one of a word ends in </w>."""
     words = sorted({w for line in CORPUS for w in line.split()})
     source = FSMT_SPECIALS + [w + "</w>" for w in words[:20]] + sorted(set("".join(words)))
     sides = [source, source if name == "fsmt-tied" else source[:2 - 20]]
@@ -118,7 +118,7 @@ def make_fsmt_vocabularies(name, out):
 
 
 def merges_of(words):
-    """Merges that build each word from its left end, the longest words first."""
+    """Return merges that build each word from its left end, the longest words first."""
     merges = {}
     for word in sorted(words, key=lambda w: (-len(w), w)):
         for i in range(1, len(word)):
@@ -160,7 +160,7 @@ def make_model(name, shape, sides, generator):
         else:
             bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
             bias[0, config.eos_token_id] += end
-            bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
+            bias[0, config.pad_token_id] += 2.0  # makes <pad> the best symbol in many steps, to show that it is never chosen
             model.final_logits_bias.copy_(bias)
     return model.to(dtype)
 
@@ -171,7 +171,7 @@ def last_memory(model, states):
 
 
 class Decoder:
-    """Log-probabilities of all symbols after given prefixes of one input."""
+    """The log-probabilities of all symbols after given prefixes, for one input."""
 
     def __init__(self, model, ids):
         self.model, self.config, self.ids = model, model.config, torch.tensor([ids])
@@ -187,7 +187,7 @@ class Decoder:
 
 
     def attention(self, actions):
-        """Of the positions that `actions` are chosen at."""
+        """Return the attention at the positions where `actions` are chosen."""
         inputs = torch.tensor([[self.config.decoder_start_token_id, *actions[:-1]]])
         out = self.model(input_ids=self.ids, encoder_outputs=(self.states,), decoder_input_ids=inputs, use_cache=False,
                          output_attentions=True)
@@ -195,7 +195,7 @@ class Decoder:
 
 
 class Ensemble:
-    """The same of several models together."""
+    """The same for several models together, an ensemble."""
 
     def __init__(self, models, ids):
         self.decoders = [Decoder(model, ids) for model in models]
@@ -220,7 +220,7 @@ def beam_search(decoder, search, pad):
 
 
 def best_outputs(decoder, config):
-    """Greedily, and with a beam of 5."""
+    """Decode greedily, and with a beam of 5."""
     greedy, beam = (beam_search(decoder, Search(k, float("inf"), k, 0, STEPS, config.eos_token_id), config.pad_token_id)
                     for k in (1, 5))
     scores = sorted(o["score"] for o in beam)
@@ -249,7 +249,8 @@ def case(model, sides, pieces, rng, others=()):
 
 
 def written(tokenizer, pieces, actions):
-    """transformers omits the special symbols; with two vocabularies it uses the source's numbers for them, which is wrong here."""
+    """Return the text of actions. transformers omits special symbols, but with two vocabularies looks for them by the source's ids,
+    which is wrong here."""
     if not getattr(tokenizer, "separate_vocabs", False):
         return tokenizer.decode(actions, skip_special_tokens=True)
     return tokenizer.spm_target.decode([pieces[a] for a in actions if pieces[a] not in ("</s>", "<unk>", "<pad>")])
@@ -260,7 +261,7 @@ def texts(name, out, cases, pieces):
         tokenizer, lines = FSMTTokenizer.from_pretrained(out), FSMT_TEXTS
     else:
         tokenizer = MarianTokenizer.from_pretrained(out)
-        tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill reads what looks like one as text
+        tags = ">>de<<" in tokenizer.get_vocab()  # a vocabulary without language tags: rill then reads a tag as text
         lines = [t for t in TEXTS if tags or ">>" not in t]
     into = [{"text": t, "ids": tokenizer(t).input_ids} for t in lines]
     back = [{"actions": c["greedy"]["actions"],
@@ -269,9 +270,9 @@ def texts(name, out, cases, pieces):
 
 
 def in_double(name, model):
-    """The same model in 64 bits."""
+    """Return the same model in 64 bits."""
     double = class_of(name)(model.config).double().eval()
-    double.set_attn_implementation("eager")  # the only implementation that returns attention
+    double.set_attn_implementation("eager")  # only this implementation returns attention weights
     weights = {k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}
     double.load_state_dict(weights, strict=False)
     return double
@@ -323,7 +324,7 @@ def main():
     parser.add_argument("names", nargs="*", help=f"which ones: {', '.join(SHAPES)}; all by default")
     options = parser.parse_args()
     torch.manual_seed(0)
-    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # its own overflows in 64 bits
+    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # FSMT's own function overflows in 64 bits
     for name in options.names or SHAPES:
         build(name, os.path.join(options.folder, name))
 

@@ -2,9 +2,9 @@
 """Write small random Marian models with decoders that transformers does not have, with known results, for tests of rill's translation
 domain: norms before blocks, SSRUs, average attention, tied layers.
 
-Needs numpy alone. Each is made as Marian's parameters, which marian_numpy.py computes with in 64 bits and convert_marian.py turns into
-the directory: a test that passes says so of both. The pieces are those of tests/data/mt/shared. expected.json has the form that
-reference_mt.py gives it, without texts.
+Needs only numpy. Each model is made as Marian's parameters. marian_numpy.py computes with them in 64 bits, and convert_marian.py
+converts them to the directory, so a passed test confirms both. The subword tokens are those of tests/data/mt/shared. expected.json
+has the form that reference_mt.py gives it, without texts.
 
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """
@@ -34,7 +34,7 @@ SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 AVERAGE = {"transformer-decoder-autoreg": "average-attention", "transformer-aan-depth": 2, "transformer-dim-aan": 20,
            "transformer-aan-activation": "swish", "transformer-aan-nogate": False}
 SHAPES = {
-    # name: Marian's options, beside those below
+    # name -> Marian's options, in addition to those below
     "ssru": {**POST, **SSRU, "seed": 1, "end": 4.5, "kind": np.float32, "dim-emb": 16, "transformer-heads": 4, "enc-depth": 2},
     "ssru-pre": {**PRE, **SSRU, "seed": 2, "end": 2.5, "kind": np.float16, "dim-emb": 18, "transformer-heads": 3,
                  "transformer-postprocess-emb": "nd", "transformer-decoder-dim-ffn": 19, "own": True},
@@ -53,7 +53,7 @@ USUAL = {"type": "transformer", "dim-emb": 12, "transformer-heads": 2, "enc-dept
 # --- the model
 
 def parameters(options, words):
-    """Names and shapes; norms are where the options put them."""
+    """Return the names and shapes of parameters; the options say where the norms are."""
     width, shapes = options["dim-emb"], {}
 
     def dense(name, suffix, rows, columns):
@@ -106,7 +106,7 @@ def parameters(options, words):
 
 
 def make_arrays(options, words, end):
-    """Weights large enough that gates open and close and that words differ; the end is likely."""
+    """Draw weights that are large enough for gates to open and close and for words to differ; the end token is likely."""
     draw, arrays = np.random.default_rng(options["seed"]), {}
     for name, shape in parameters(options, words).items():
         if "_ln_" in name:
@@ -121,7 +121,7 @@ def make_arrays(options, words, end):
 
 
 def written(options):
-    """As special:model.yml has them."""
+    """Return the options as special:model.yml has them."""
     left = {key: value for key, value in options.items() if key not in ("seed", "end", "kind", "own")}
     left["tied-embeddings-all"], left["tied-embeddings-src"] = not options["own"], options["own"]
     return {key: str(value).lower() if isinstance(value, bool) else value if value != "" else '""' for key, value in left.items()}
@@ -130,7 +130,7 @@ def written(options):
 # --- expected results
 
 class Decoder:
-    """Log-probabilities after prefixes of one input; padding is never chosen."""
+    """The log-probabilities after prefixes of one input; padding is never chosen."""
 
     def __init__(self, net, ids):
         self.net, self.states = net, net.encode(ids)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write small random recurrent translation models (rnnsearch) with known results, for tests of rill's translation domain.
 
-Needs numpy alone. What the models compute is computed in 64 bits by mt_rnn_numpy.py from the weights as they are stored. The files
-that cut text are those of tests/data/mt/shared and separate, without their padding. expected.json has the form that reference_mt.py
-gives it: `memory` are the encoder's annotations, and `texts` what those directories' files say of the same texts.
+Needs only numpy. mt_rnn_numpy.py computes the expected results in 64 bits from the weights as they are stored. The tokenizer files
+are those of tests/data/mt/shared and separate, without their padding token. expected.json has the form that reference_mt.py gives
+it: `memory` has the encoder's annotations, and `texts` the results of those directories for the same texts.
 
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """
@@ -23,7 +23,7 @@ from plain_search import Candidate, Item, Search, advance
 
 SIZES = ("embedding_size", "encoder_size", "decoder_size", "attention_size")
 SHAPES = {
-    # name: sizes in that order; whether the output layer is a separate tensor; the model whose tokenizer files are used
+    # name -> sizes in this order; whether the output layer is a separate tensor; the model whose tokenizer files are used
     "rnn": dict(seed=2, end=4.0, decoder="conditional", sizes=(12, 9, 14, 11), own_output=False, pieces="shared", kind="F32"),
     "rnn-own": dict(seed=2, end=4.0, decoder="conditional", sizes=(13, 16, 16, 7), own_output=True, pieces="separate", kind="F16"),
     "rnn-simple": dict(seed=3, end=3.0, decoder="simple", sizes=(16, 8, 21, 16), own_output=True, pieces="shared", kind="F32"),
@@ -47,7 +47,7 @@ def write_json(value, *path, **form):
 
 
 def make_vocabularies(donor, out):
-    """Write the tokenizer files; the tokens of both sides by number, </s> and <unk> first."""
+    """Write the tokenizer files; return the tokens of both sides in order of their ids, </s> and <unk> first."""
     sides = []
     for side, name in (("source", "vocab.json"), ("target", "target_vocab.json")):
         shutil.copyfile(os.path.join(donor, side + ".spm"), os.path.join(out, side + ".spm"))
@@ -70,7 +70,7 @@ def make_config(shape, sides):
 
 
 def make_tensors(shape, config, draw):
-    """Weights large enough that gates open and close and that words differ; the end is likely."""
+    """Draw weights that are large enough for gates to open and close and for words to differ; the end token is likely."""
     shapes, tensors = {**rnn_tensors(config), **(rnn_output(config) if shape["own_output"] else {})}, {}
     for name, size in shapes.items():
         if len(size) == 1:
@@ -88,13 +88,14 @@ def make_tensors(shape, config, draw):
 # --- expected results
 
 class Decoder:
-    """Log-probabilities after prefixes of one input."""
+    """The log-probabilities after prefixes of one input."""
 
     def __init__(self, net, ids):
         self.net, self.annotations, self.after = net, net.encode(ids), {}
 
     def step(self, prefixes):
-        """Log-probabilities of all words and attention after prefixes of one length; their own prefixes were computed before."""
+        """Return log-probabilities of all words, and attention, after prefixes of the same length. Shorter prefixes of them must have
+        been computed before."""
         first = not prefixes[0]
         before = [self.net.start(self.annotations)] if first else [self.after[p[:-1]] for p in prefixes]
         words = None if first else np.array([p[-1] for p in prefixes])
@@ -104,7 +105,7 @@ class Decoder:
 
 
 def beam_search(decoder, search):
-    """As reference_mt.py's: the outputs, best first."""
+    """Decode as reference_mt.py does; return the outputs, best first."""
     item, depth = Item([Candidate(0.0, ())]), 0
     while not item.done:
         depth += 1
@@ -131,7 +132,8 @@ def case(net, sides, pieces, rng):
 
 
 def texts(donor, cases, sides):
-    """The donor's ids of its texts in the new numbers; the outputs' text: tokens, with spaces where they mark them."""
+    """Return the donor's texts with their ids in the new vocabulary, and the texts of outputs: their tokens, with spaces where tokens
+    mark them."""
     old = {i: piece for piece, i in read_json(donor, "vocab.json").items()}
     new = {piece: i for i, piece in enumerate(sides[0])}
     into = [{"text": one["text"], "ids": [new[old[i]] for i in one["ids"]]}

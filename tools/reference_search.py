@@ -30,11 +30,11 @@ from transformers.models.fsmt import modeling_fsmt
 from model_files import rounded
 from reference_mt import Decoder, class_of
 
-BEAM, LENGTH = 5, 21  # LENGTH counts the start symbol, as transformers does
+BEAM, LENGTH = 5, 21  # LENGTH counts the start token, as in transformers
 
 
 class Model:
-    """A model of tests/data/mt in 64 bits, and which of its symbols mean something."""
+    """A model of tests/data/mt in 64 bits, and the symbols that may be chosen."""
 
     def __init__(self, folder):
         self.config = AutoConfig.from_pretrained(folder)
@@ -72,7 +72,7 @@ STOPS = {True: "count", False: "bound", "never": "bound-max"}
 
 
 def hf_settings(early, penalty, forced, least):
-    """The last symbol that is not forced is number LENGTH - 2 after the start symbol when </s> is forced."""
+    """Return rill's settings. With a forced </s>, the last symbol that is not forced is number LENGTH - 2 after the start token."""
     settings = {"like": "hf", "k": BEAM, "length-penalty": penalty, "max-length": LENGTH - (2 if forced else 1)}
     settings["stop"] = STOPS[early]
     if forced:
@@ -90,14 +90,14 @@ def hf_searches(model, inputs):
 
 
 def renormalized_searches(model, inputs):
-    """For folders whose generation_config.json has renormalize_logits, as newer ones of OPUS-MT do."""
+    """Yield searches for folders whose generation_config.json has renormalize_logits, as newer ones of OPUS-MT do."""
     for way in ((False, 0.8, 0, 0), (True, 0.6, 1, 0)):
         yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way, renormalize=True) for ids in inputs]}
 
 
 def sequences_of(model, inputs):
-    """Sequences from results without the ban: pairs and triples, one that begins an output after the start symbol, one that ends an
-    output, a single symbol after them, and one that no vocabulary has.
+    """Choose sequences to forbid from results of a search without them: pairs and triples, one that begins an output after the start
+    token, one that ends an output, then a single symbol, and one that no vocabulary has.
     """
     best = [generate(model, ids, True, 1.0, 0, 0)[0]["actions"] for ids in inputs]
     best = sorted((b for b in best if b), key=lambda actions: (-len(actions), actions))
@@ -107,7 +107,7 @@ def sequences_of(model, inputs):
 
 
 def forbidden_searches(model, inputs, forbidden):
-    legal = [s for s in forbidden if max(s) < 10 ** 6]  # transformers refuses the others
+    legal = [s for s in forbidden if max(s) < 10 ** 6]  # transformers refuses ids that the vocabulary lacks
     for way in ((True, 0.6, 0, 0), (False, 0.8, 1, 0), ("never", 0.4, 0, 7)):
         yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way, forbidden=legal) for ids in inputs]}
 
@@ -116,7 +116,7 @@ def forbidden_searches(model, inputs, forbidden):
 
 
 def best(scores, n):
-    """The n best of a matrix of scores, as (score, row, column), best first."""
+    """Return the n best of a matrix of scores, as (score, row, column), best first."""
     flat = scores.reshape(-1)
     order = [i for i in np.argsort(-flat, kind="stable")[:n] if flat[i] > -np.inf]
     return [(flat[i], i // scores.shape[1], int(i % scores.shape[1])) for i in order]
@@ -195,7 +195,7 @@ def cases_of(folder):
 
 
 def write_searches(folder, name, cases, searches, renormalized=(), **more):
-    """The test compares results symbol by symbol, so there must be no ties."""
+    """Write the file. Scores may not tie, since the test compares results symbol by symbol."""
     for search in (*searches, *renormalized):
         search["settings"] = {name: str(value) for name, value in search["settings"].items()}
         for outputs in search["found"]:
@@ -222,7 +222,7 @@ def build(folder):
 
 
 def in_64_bits():
-    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # its own overflows in 64 bits
+    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # FSMT's own function overflows in 64 bits
 
 
 def main():

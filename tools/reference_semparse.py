@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Write small random models with known results, for tests of rill's semantic parsing domain.
 
-The expected values are computed here a second time, in numpy with 64-bit floats and straight
-from the equations, and compared with the PyTorch model before they are written. Two models:
-`tiny` (sizes that are whole vectors, 32-bit weights) and `odd` (sizes that are not, 16-bit
+The expected values are computed in numpy with 64-bit floats, straight from the equations. They are compared with the PyTorch model
+before they are written. Two models: `tiny` (sizes that are whole vectors, 32-bit weights) and `odd` (sizes that are not, 16-bit
 weights). Each directory holds a model as the trainer writes it, and expected.json:
 
   cases: for each question its tokens, the framed ids the encoder reads, the encoder outputs
@@ -31,7 +30,7 @@ from semparse_model import (END, SPECIALS, START, UNK, Seq2Seq, Vocabulary, fram
                             from_tensors, make_config, save_model, to_tensors)
 
 SHAPES = {
-    # name: embedding, hidden, source words, target words, kind of the weights, seed
+    # name -> embedding, hidden, source words, target words, weight type, seed
     "tiny": (16, 16, 17, 13, "F32", 55),
     "odd": (7, 13, 9, 18, "F16", 50),
 }
@@ -43,7 +42,7 @@ def sigmoid(x):
 
 
 class Plain:
-    """The equations, one vector at a time."""
+    """The model's equations in NumPy, one vector at a time."""
 
     def __init__(self, tensors):
         self.w = {name: t.astype(np.float64) for name, t in tensors.items()}
@@ -107,7 +106,7 @@ def case(plain, source, target, tokens, rng, max_length):
 
 
 def check(model, cases, max_length):
-    """PyTorch and numpy were written apart: they must agree to rounding."""
+    """Fail unless PyTorch and NumPy, which were written separately, agree up to rounding."""
     worst = 0.0
     for entry in cases:
         framed = torch.tensor([entry["framed"]])

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Write small random parsers with known results, for tests of rill's shift-reduce domain.
 
-The expected values are computed here a second time, in numpy with 64-bit floats and straight from
-the equations (span differences first, then the hidden layer), and compared with the PyTorch model
-before they are written. Two models: `tiny` (sizes that are whole vectors, 32-bit weights) and `odd`
-(sizes that are not, 16-bit weights). Each directory holds a model as the trainer writes it, and
-expected.json:
+The expected values are computed in numpy with 64-bit floats, straight from the equations (span differences first, then the hidden
+layer). They are compared with the PyTorch model before they are written. Two models: `tiny` (sizes that are whole vectors, 32-bit
+weights) and `odd` (sizes that are not, 16-bit weights). Each directory holds a model as the trainer writes it, and expected.json:
 
   cases: for each sentence its tokens and tags (null: predicted); ids: the rows of the tables for
     <s>, words, </s> (shapes and suffixes of the words alone); predicted: the tagger's tag numbers;
@@ -32,7 +30,7 @@ from shiftreduce_model import (COMBINE, NONE, SHIFT, WORD_SPECIALS, Parser, Sent
                                norm, save_model, shape_of, suffixes_of, write_tree)
 
 SHAPES = {
-    # name: embedding, tag, hidden, net, suffix length, kind of the weights, seed
+    # name -> embedding, tag, hidden, net, suffix length, weight type, seed
     "tiny": (16, 16, 16, 16, 4, "F32", 3),
     "odd": (7, 5, 13, 11, 2, "F16", 5),
 }
@@ -55,7 +53,7 @@ def sigmoid(x):
 
 
 class Plain:
-    """The equations, one vector at a time."""
+    """The model's equations in NumPy, one vector at a time."""
 
     def __init__(self, tensors, symbols):
         self.w = {name: t.astype(np.float64) for name, t in tensors.items()}
@@ -87,7 +85,7 @@ class Plain:
                 "suffixes": suffixes}
 
     def encode(self, tokens, given):
-        """ids, layer-1 rows, predicted tags, positions."""
+        """Return the ids, the rows of layer 1, the predicted tags and the positions."""
         ids = self.ids(tokens)
         x = [self.w["words.weight"][i] for i in ids["words"]]
         for at, (shape, suffixes) in enumerate(zip(ids["shapes"], ids["suffixes"]), 1):
@@ -122,7 +120,7 @@ def finite(row):
 
 
 def forced_derivation(plain, positions, rng):
-    """A random derivation: shifts and combines as they come, labels of any probability."""
+    """Draw a random derivation: shifts and combines at random, labels of any probability."""
     n = len(positions) - 1
     stack, end, result = [], 0, {"structure": [], "label": [], "structure_logp": [], "label_logp": []}
     for step in range(2 * n - 1):
@@ -172,7 +170,7 @@ def random_parser(symbols, embedding, tag, hidden, net, seed):
 
 
 def check(double, symbols, sentence, case, scorer, tags):
-    """The largest difference between this file's arithmetic and PyTorch's on the forced derivation."""
+    """Return the largest difference between this file's arithmetic and PyTorch's on the forced derivation."""
     n, worst = len(sentence), 0.0
     if sentence.tags is None and tags != case["predicted"]:
         raise SystemExit(f"tags differ: {tags} and {case['predicted']}")

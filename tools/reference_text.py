@@ -7,9 +7,9 @@ Needs transformers, tokenizers and sentencepiece. Each directory under tests/dat
   cases: a text, the ids that the encoder reads, and the text that these ids without the symbols around them are written as
   first, start: the symbol that an output begins with, that the decoder starts from; -1 for none
 
-Folders are of three makes. NAME has SentencePiece's model, and what reads it here is the library SentencePiece with the family's numbers,
-which are said once more in this file (of M2M100 and BART transformers itself, which does the same). NAME-4 has a tokenizer.json as
-transformers 4 converted such models, NAME-5 one as transformers 5 saves its own; both are read with the library tokenizers.
+There are three kinds of folders. NAME has a SentencePiece model; it is read here with the library SentencePiece and the family's
+ids, which this file states independently (for M2M100 and BART with transformers itself). NAME-4 has a tokenizer.json as
+transformers 4 converted such models, NAME-5 one as transformers 5 saves its own. Both are read with the library tokenizers.
 
 --wide N: another N texts a folder, to compare with and not to keep; --out tells where.
 """
@@ -31,7 +31,7 @@ import sentencepiece  # noqa: E402
 import transformers  # noqa: E402
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers  # noqa: E402
 
-convert = importlib.import_module("transformers.convert_slow_tokenizer")  # its name may be a function's, too
+convert = importlib.import_module("transformers.convert_slow_tokenizer")  # a function of the package may have the module's name too
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLORES = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans", "zul_Latn"]
 MBART_25 = convert.MBART_LANGUAGES
@@ -53,7 +53,7 @@ M2M = importlib.import_module("transformers.models.m2m_100.tokenization_m2m_100"
 
 
 def corpus():
-    """Inputs of other tests: German captions, English sentences and questions."""
+    """Return the inputs of other tests: German captions, English sentences and questions."""
     folder, lines = os.path.join(ROOT, "tests", "golden", "inputs"), []
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
@@ -84,7 +84,7 @@ def make_texts(count, seed, lines):
 
 
 def train(path, lines, size, **how):
-    """A SentencePiece model with the small table of RULES."""
+    """Train a SentencePiece model with the small normalisation table RULES."""
     table = path + ".tsv"
     with open(table, "w", encoding="utf-8") as file:
         for before, behind in RULES:
@@ -104,12 +104,12 @@ def dump(path, value):
 
 
 def tidy(text):
-    """The text as rill writes it: one line, no spaces at its ends."""
+    """Normalise the text to what rill writes: one line, no spaces at its ends."""
     return re.sub("[\r\n\u2581]", " ", text).strip(" ")
 
 
 class Family:
-    """Numbers, and special tokens around a text; SentencePiece does the rest."""
+    """The ids of a family, and the special tokens around a text; SentencePiece does the rest."""
 
     def __init__(self, name, model_type, tokenizer, model, languages=(), source=None, target=None, first=None, start=None):
         self.name, self.model_type, self.tokenizer, self.model = name, model_type, tokenizer, model
@@ -130,7 +130,7 @@ FAMILIES = [
 
 
 def numbered(family, model):
-    """The tokens by number of a folder with SentencePiece's model, and the added tokens that are split off first."""
+    """Return the tokens of a folder with a SentencePiece model in order of their ids, and the added tokens that are split off first."""
     pieces = [model.id_to_piece(i) for i in range(model.get_piece_size())]
     if family.model_type in ("m2m_100", "mbart"):
         specials = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -146,7 +146,7 @@ def numbered(family, model):
 
 
 def cut(text, added):
-    """Parts of a text and added tokens in it, the longest first; a mask absorbs the spaces before it."""
+    """Yield the parts of a text and the added tokens in it, the longest match first. A mask absorbs the spaces before it."""
     at, begin = 0, 0
     ordered = sorted(added, key=len, reverse=True)
     while at < len(text):
@@ -237,7 +237,7 @@ def make_spm(out, family, lines, texts):
 
 
 class Plain:
-    """The interface of the tokenizer that a converter of transformers 4 uses."""
+    """A stand-in for a tokenizer, with the members that a converter of transformers 4 uses."""
 
     def __init__(self, family, path, tokens):
         self.vocab_file, self.tokens = path, tokens
@@ -249,14 +249,14 @@ class Plain:
 
 
 class Pairs(convert.SentencePieceExtractor):
-    """The merges of a BPE SentencePiece model as transformers 4 made them: by the scores of their results."""
+    """Extracts the merges of a BPE SentencePiece model as transformers 4 did: by the scores of the merged tokens."""
 
     def extract(self, scores):
         return None, convert.generate_merges({piece.piece: i for i, piece in enumerate(self.proto.pieces)}, scores)
 
 
 def make_4(out, family, path, tokens, texts):
-    """tokenizer.json as in most folders."""
+    """Write tokenizer.json in the form of most published folders."""
     converter = {"NllbTokenizer": convert.NllbConverter, "MBartTokenizer": convert.MBartConverter,
                  "MBart50Tokenizer": convert.MBart50Converter, "PegasusTokenizer": convert.PegasusConverter,
                  "T5Tokenizer": convert.T5Converter}[family.tokenizer]
@@ -283,14 +283,14 @@ def read_back(out, family, texts, config):
 
 
 def make_5(out, family, folder, texts):
-    """tokenizer.json as transformers 5 saves it, from transformers 4's files."""
+    """Write tokenizer.json as transformers 5 saves it, from the files of transformers 4."""
     tokenizer = getattr(transformers, family.tokenizer).from_pretrained(folder)
     tokenizer.save_pretrained(out)
     read_back(out, family, texts, {"tokenizer_class": family.tokenizer + "Fast"})
 
 
 def make_bart(out, lines, texts):
-    """Byte pairs over bytes: two files, and both in one."""
+    """Write byte-level BPE tokenizers: one in two files, and one in a single file."""
     family = Family("bart", "bart", "BartTokenizer", None)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -326,7 +326,7 @@ def make_bart(out, lines, texts):
 
 
 def make_byt5(out, texts):
-    """Bytes: no files but the settings."""
+    """Write a tokenizer of bytes, whose only files are the configurations."""
     family = Family("byt5", "t5", "ByT5Tokenizer", None)
     os.makedirs(out, exist_ok=True)
     dump(os.path.join(out, "tokenizer_config.json"), {"tokenizer_class": "ByT5Tokenizer", "extra_ids": 5})
@@ -334,7 +334,7 @@ def make_byt5(out, texts):
 
 
 def make_codet5(out, texts):
-    """BART's tokenizer with T5's order of special tokens, and sentinels."""
+    """Write BART's tokenizer with T5's order of special tokens, and with sentinel tokens."""
     with open(os.path.join(out, "bart", "vocab.json"), encoding="utf-8") as file:
         words = [word for word in json.load(file) if word not in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")]
     folder = os.path.join(out, "codet5")
@@ -354,7 +354,7 @@ def make_codet5(out, texts):
 
 
 def write_slow(folder, family, theirs, texts):
-    """expected.json of a tokenizer that adds its special tokens itself."""
+    """Write expected.json for a tokenizer that adds its special tokens itself."""
     cases, nothing = [], theirs("")["input_ids"]
     for text in texts:
         ids = theirs(text)["input_ids"]

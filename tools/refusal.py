@@ -1,4 +1,4 @@
-"""What the converters raise, texts that are read so that it is raised, and folders that are written whole."""
+"""The converters' exception, readers of text that raise it, and output folders that are written completely or not at all."""
 
 import contextlib
 import errno
@@ -8,11 +8,11 @@ import tempfile
 
 
 class Refused(Exception):
-    """A file that is not what was expected; the message names it, what in it is wrong, and what to do."""
+    """A file is not what was expected. The message names the file and what is wrong in it, and says what to do."""
 
 
 def decoded(data, where):
-    """The text of bytes; Refused if they are not UTF-8."""
+    """Decode bytes to text; Refused if they are not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -20,15 +20,15 @@ def decoded(data, where):
 
 
 def open_text(path, newline="\n"):
-    """A file like open(), read whole; Refused if it is not UTF-8."""
+    """Read a file as open() would, at once; Refused if it is not UTF-8."""
     with open(path, "rb") as file:
         return io.StringIO(decoded(file.read(), path), newline)
 
 
 @contextlib.contextmanager
 def written_whole(out):
-    """A new folder whose files are moved to the folder `out` at the end of the block. If the block fails, as on a full disk, `out` is as
-    before: weights of one model never stand beside the vocabulary of another. An OSError of a write names `out`.
+    """Yield a new folder whose files are moved to the folder `out` at the end of the block. If the block fails, as on a full disk,
+    `out` stays as it was: weights of one model never get next to the vocabulary of another. An OSError of a write names `out`.
     """
     is_new, folder = not os.path.isdir(out), out
     os.makedirs(out, exist_ok=True)
@@ -45,15 +45,15 @@ def written_whole(out):
         if is_new:
             with contextlib.suppress(OSError):
                 os.rmdir(out)
-        # a file that is read, or has no number, keeps its message
+        # Errors of reading a file, and errors without a number, keep their message.
         if isinstance(error, OSError) and error.errno and (not error.filename or error.filename2 or error.filename.startswith(folder)):
             raise OSError(error.errno, error.strerror, out) from error
         raise
 
 
 def check_unpacked(path, size):
-    """Refuses a compressed file that unpacks to `size` bytes or more. Trained weights hardly shrink and lists of words 10 times, but zeros
-    1,000 times: 100 times is allowed, and 16 MiB always, for small files.
+    """Refuse a compressed file if it unpacks to too many bytes. Trained weights hardly shrink, and lists of words shrink 10 times,
+    but zeros 1,000 times. So 100 times is allowed, and 16 MiB always, for small files.
     """
     most = max(16 << 20, 100 * os.path.getsize(path))
     if size > most:

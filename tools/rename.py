@@ -42,7 +42,7 @@ _paths = {}
 
 
 def place(cursor):
-    """(path in the tree, offset) of a cursor; within a macro's argument, its position there; None: not a file of the tree."""
+    """Return (path in the tree, offset) of a cursor; within a macro's argument, the position there. None: the file is not in the tree."""
     handle, line, column, offset = cindex.c_object_p(), cindex.c_uint(), cindex.c_uint(), cindex.c_uint()
     file_location(cursor.location, handle, line, column, offset)
     if not handle:
@@ -59,7 +59,7 @@ def place(cursor):
 
 
 class Index:
-    """Declarations by USR, and mentions: (path, offset) to USR."""
+    """All declarations by their USR, and all mentions: (path, offset) -> USR."""
 
     def __init__(self, build):
         self.declared, self.mentions, self.includes, self.walked, self.problems = {}, {}, {}, set(), []
@@ -84,7 +84,7 @@ class Index:
         os.chdir(ROOT)
 
     def walk(self, unit):
-        _paths.clear()  # a file's handle is its unit's
+        _paths.clear()  # handles of files are only valid within their translation unit
         new = set()
         for top in unit.cursor.get_children():
             at = place(top)
@@ -99,7 +99,7 @@ class Index:
 
     @staticmethod
     def identity(cursor, at):
-        """Names without external linkage are a file's own."""
+        """Return a declaration's identity; for a name without external linkage it includes the file."""
         usr = cursor.get_usr()
         external = cursor.linkage == cindex.LinkageKind.EXTERNAL and cursor.kind in (K.FUNCTION_DECL, K.VAR_DECL)
         if external and usr:
@@ -136,7 +136,8 @@ class Index:
             target, at = cursor.referenced, place(cursor)
             if target is not None and at is not None:
                 where = place(target)
-                if where is not None:  # macros come first: their expansions have the position of their names
+                # the first mention at a place stays: a macro comes before its expansion, which has the position of its name
+                if where is not None:
                     self.mentions.setdefault(at[:2], self.identity(target, where))
         for child in cursor.get_children():
             self.visit(child, owner)
@@ -174,7 +175,7 @@ def is_distinctive(name):
 
 
 def wanted(index, rows):
-    """USR to new name; (old, new) of names that are also found as text."""
+    """Return {USR: new name}, and the (old, new) names that are also replaced in text."""
     by_name = collections.defaultdict(list)
     for usr, entry in index.declared.items():
         by_name[entry[2]].append((usr, entry))
@@ -194,7 +195,7 @@ def wanted(index, rows):
 
 
 def taken(index, new_names):
-    """New names that a declaration in the same place has already."""
+    """Return the new names that another declaration in the same place has already."""
     kept = collections.defaultdict(set)
     for usr, (kind, owner, name, path, _) in index.declared.items():
         now = new_names.get(usr, name)
@@ -210,7 +211,7 @@ TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
 
 
 def of_file(path, index, new_names):
-    """Names that a file declares, and that its macros may mention."""
+    """Return {old: new} of names that a file declares, and that its macros may mention."""
     return {entry[2]: new_names[usr] for usr, entry in index.declared.items()
             if usr in new_names and entry[3] == path and entry[0] in ("function", "global", "constant", "macro")}
 
@@ -287,7 +288,7 @@ MENTION = re.compile(r"(?<![\w.-])(?:[\w.-]+/)*[\w-]+\.(?:c|h|cc|cu|cuh|sh|py|lu
 
 
 def meant(mention, folder, by_base):
-    """The file that a name, or the end of a path, means in `folder`; None: none, or several."""
+    """Return the file that a name, or the end of a path, means in `folder`. None: no file, or several."""
     near = os.path.normpath(os.path.join(folder, mention))
     those = by_base.get(os.path.basename(mention), [])
     if near in those:
@@ -299,7 +300,7 @@ def meant(mention, folder, by_base):
 
 
 def move(files, includes):
-    """Move files within their folders, and rename every mention: in includes, meson.build, scripts and documents."""
+    """Move files within their folders, and rename every mention of them: in includes, meson.build, scripts and documents."""
     every = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
     by_base = collections.defaultdict(list)
     for path in every:

@@ -3,10 +3,10 @@
 
 usage: same_code.py BUILD_BEFORE BUILD_AFTER [TABLE...]
 
-BUILD_BEFORE, BUILD_AFTER: build folders of the same compiler and options. TABLE: tables of rename.py, by which objects and symbols are
-the same. Compared are the sections with code and data, and their relocations by place, kind and symbol; of texts, which may name what is
-renamed, that a relocation leads to one. Prints each object that differs or that only one build has. Exits with 1 where there is any, or
-nothing to compare.
+BUILD_BEFORE, BUILD_AFTER: build folders of the same compiler and options. TABLE: tables of rename.py, which say what was renamed.
+The sections with code and data are compared, and their relocations by place, kind and symbol. Texts may contain renamed names, so
+a relocation to a text must only lead to some text. Prints each object that differs or that only one build has. Exits with 1 if
+there is any, or nothing to compare.
 """
 
 import collections
@@ -15,8 +15,8 @@ import re
 import struct
 import sys
 
-PROGBITS, RELA, NOBITS = 1, 4, 8  # kinds of sections
-ALLOC, STRINGS = 2, 0x20  # their flags
+PROGBITS, RELA, NOBITS = 1, 4, 8  # types of ELF sections
+ALLOC, STRINGS = 2, 0x20  # flags of ELF sections
 SECTION_SYMBOL = 3
 
 Section = collections.namedtuple("Section", "name kind flags offset size link info bytes")
@@ -39,7 +39,7 @@ def sections(path):
 
 
 def content(path):
-    """The object's contents: code and data, and their relocations."""
+    """Return the contents of an object file: code and data, and their relocations."""
     all_sections = sections(path)
     found = []
     for section in all_sections:
@@ -57,7 +57,8 @@ def content(path):
             if to is not None and to.flags & STRINGS:
                 found.append((target, offset, info & 0xffffffff, "a text"))
             else:
-                symbol = "" if kind & 15 == SECTION_SYMBOL else re.sub(r"\.\d+", ".N", text_at(strings, name))  # as in name.part.0
+                # the compiler numbers copies, as in name.part.0
+                symbol = "" if kind & 15 == SECTION_SYMBOL else re.sub(r"\.\d+", ".N", text_at(strings, name))
                 found.append((target, offset, info & 0xffffffff, symbol, addend))
     return found
 
@@ -70,7 +71,7 @@ def objects(build):
 
 
 def read_tables(paths):
-    """Parts of object names, before and after; and old symbol names that map to one new name."""
+    """Return parts of object names, before and after, and for each old symbol name its possible new names."""
     moves, names = [], collections.defaultdict(set)
     for path in paths:
         for line in open(path, encoding="utf-8"):
@@ -87,7 +88,7 @@ def read_tables(paths):
 
 
 def same(before, after, names):
-    """Equal as one of the names that a symbol may have afterwards."""
+    """Whether two objects are equal, except that a symbol has one of its possible new names."""
     one, other = content(before), content(after)
     if len(one) != len(other):
         return False
@@ -97,7 +98,8 @@ def same(before, after, names):
         if len(a) != 5 or len(b) != 5 or a[:3] + a[4:] != b[:3] + b[4:]:
             return False
         old, new = a[3].partition("."), b[3].partition(".")
-        if old[0].startswith("_Z") and new[0].startswith("_Z"):  # C++ has the types of parameters in its symbols
+        # names of C++ symbols contain the types of parameters, which may be renamed
+        if old[0].startswith("_Z") and new[0].startswith("_Z"):
             continue
         if new[0] not in names.get(old[0], ()) or old[2] != new[2]:
             return False

@@ -10,7 +10,7 @@ from semparse_model import START, frame_source, pad
 
 @torch.no_grad()
 def beam_search(model, sources, search):
-    """n-best lists [(score, actions, truncated)], the expansions and the timesteps."""
+    """Return the n-best lists [(score, actions, truncated)], the number of expansions, and the number of timesteps."""
     model.eval()
     framed, lengths = pad([frame_source(s) for s in sources])
     memory, mask, (h, c) = model.encode(framed, lengths)
@@ -43,7 +43,7 @@ def beam_search(model, sources, search):
 
 
 def greedy(model, sources, max_length):
-    """The best action at each step: a beam of one."""
+    """Return the best action at each step: a beam of one."""
     search = Search(k=1, absolute=float("inf"), max_candidates=1, max_length=max_length)
     return [nbest[0][1] for nbest in beam_search(model, sources, search)[0]]
 
@@ -51,7 +51,7 @@ def greedy(model, sources, max_length):
 # --- exact match ---------------------------------------------------------------------------
 
 def canonical(tokens):
-    """The logical form with the children of `and` and `or` sorted, as one string.
+    """Return the logical form with the children of `and` and `or` sorted, as one string.
 
     Their order carries no meaning. A form whose brackets do not match is left as it is: it can
     only equal itself. Forms without such nodes (Prolog) come back unchanged.
@@ -78,7 +78,7 @@ class Quality:
     oracle: float
     expansions: int = 0
     timesteps: int = 0
-    right: list = None  # per pair: 1 if the best output matches
+    right: list = None  # for each pair, 1 if the best output is correct
 
     def __str__(self):
         return (f"exact {self.exact:.2f} oracle {self.oracle:.2f} "
@@ -86,7 +86,7 @@ class Quality:
 
 
 def evaluate(model, pairs, source, target, search, n_best=10):
-    """Exact match of the best output and of any among the n best, in percent."""
+    """Return exact match of the best output, and of any of the n best, in percent."""
     sources = [source.encode(question) for question, _ in pairs]
     results, expansions, timesteps = beam_search(model, sources, search)
     right, oracle = [], 0
@@ -101,7 +101,7 @@ def evaluate(model, pairs, source, target, search, n_best=10):
 
 
 def evaluate_greedy(model, pairs, source, target, max_length):
-    """Exact match of greedy decoding in percent."""
+    """Return exact match of greedy decoding, in percent."""
     outputs = greedy(model, [source.encode(q) for q, _ in pairs], max_length)
     right = [canonical(target.decode(o)) == canonical(gold)
              for o, (_, gold) in zip(outputs, pairs)]

@@ -20,7 +20,7 @@ SPECIALS = ["<s>", "</s>", "<unk>"]
 
 
 def read_pairs(path):
-    """The pairs of one file: question tokens, a tab, logical form tokens."""
+    """Read the pairs of a file: question tokens, a tab, logical form tokens."""
     pairs = []
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -32,7 +32,7 @@ def read_pairs(path):
 
 
 class Vocabulary(Tokens):
-    """Lines 0, 1, 2 of a vocabulary file are always <s>, </s>, <unk>."""
+    """A vocabulary; lines 0, 1, 2 of its file are <s>, </s>, <unk>."""
 
     def __init__(self, tokens):
         if list(tokens[:3]) != SPECIALS:
@@ -52,15 +52,15 @@ class Vocabulary(Tokens):
 
 
 def frame_source(ids):
-    """The encoder reads the question backwards between the two frame symbols."""
+    """Return the encoder's input: the question backwards, between the two special tokens."""
     return [START] + list(reversed(ids)) + [END]
 
 
 class Seq2Seq(nn.Module):
     """One-layer LSTM encoder and decoder with dot-product attention, no input feeding.
 
-    Without input feeding the attention result of one step does not enter the next one, so with
-    known targets the decoder runs as a single LSTM call and attention as two batched products.
+Without input feeding the attention result of one step does not enter the next one. So with known targets the decoder is a
+    single LSTM call, and attention is two batched products.
     """
 
     def __init__(self, source_size, target_size, embedding, hidden, dropout=(0.0, 0.0, 0.0)):
@@ -78,7 +78,7 @@ class Seq2Seq(nn.Module):
         self.register_buffer("never", never, persistent=False)
 
     def encode(self, source, lengths):
-        """Memory [B, S, H], its additive mask [B, 1, S] and the last state."""
+        """Encode. Return the memory [B, S, H], its additive mask [B, 1, S] and the last state."""
         embedded = self.drop_embedding(self.encoder_embedding(source))
         packed = nn.utils.rnn.pack_padded_sequence(
             embedded, lengths, batch_first=True, enforce_sorted=False)
@@ -91,7 +91,7 @@ class Seq2Seq(nn.Module):
         return memory, mask.unsqueeze(1), state
 
     def decode(self, inputs, memory, mask, state):
-        """Log-probabilities [B, T, V] after each of the T decoder inputs, and the new state."""
+        """Return the log-probabilities [B, T, V] after each of the T decoder inputs, and the new state."""
         embedded = self.drop_embedding(self.decoder_embedding(inputs))
         hidden, state = self.decoder(embedded, state)
         hidden, memory = self.drop_state(hidden), self.drop_state(memory)
@@ -114,7 +114,7 @@ def pad(sequences, fill=END):
 # --- model directories ---------------------------------------------------------------------
 
 def to_tensors(model):
-    """The tensors of the file format by name. PyTorch's two LSTM biases are only ever added."""
+    """Return the tensors of the file format by name. PyTorch has two LSTM biases, which are only ever added."""
     state = {k: v.detach().cpu() for k, v in model.state_dict().items()}
     tensors = {}
     for side in ("encoder", "decoder"):
@@ -164,7 +164,7 @@ def make_config(task, model, max_length):
 
 
 def save_model(directory, config, tensors, source, target, kind="F32"):
-    """Write a model directory, but for its lexicon, which is made by hand."""
+    """Write a model directory, except for the lexicon, which is made by hand."""
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as out:
         json.dump(config, out, indent=2)
@@ -175,7 +175,7 @@ def save_model(directory, config, tensors, source, target, kind="F32"):
 
 
 def load_model(directory):
-    """Model, configuration and both vocabularies of a directory."""
+    """Read the model, the configuration and both vocabularies of a directory."""
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     model = from_tensors(read_safetensors(os.path.join(directory, "model.safetensors")))

@@ -11,20 +11,20 @@ import torch
 
 from shiftreduce_model import COMBINE, NONE, SHIFT, Batch, Input
 
-PUNCTUATION = {",", ":", "``", "''", "."}  # tags that COLLINS.prm deletes
+PUNCTUATION = {",", ":", "``", "''", "."}  # part-of-speech tags that COLLINS.prm deletes
 
 
 class Search:
-    """The settings that decide what a beam search finds."""
+    """The settings that determine the outputs of a beam search."""
 
     def __init__(self, k=10, absolute=2.5, max_candidates=3):
         self.k, self.absolute, self.max_candidates = k, absolute, max_candidates
 
 
-# --- what the networks say -----------------------------------------------------------------------
+# --- scores --------------------------------------------------------------------------------------------------------------
 
 class Scorer:
-    """Log-probabilities of one sentence's states, from tables with a row per position."""
+    """The log-probabilities of a sentence's states, from tables with a row per position."""
 
     def __init__(self, parser, symbols, arrays, length):
         (self.structure_table, self.structure_rest, self.label_table, self.label_rest) = arrays
@@ -56,7 +56,7 @@ class Scorer:
 
 @torch.no_grad()
 def scorers(parser, symbols, sentences, given_tags, batch=32):
-    """(scorer, tag ids) of every sentence in order; tags are predicted unless given."""
+    """Return (scorer, tag ids) of every sentence in order; tags are predicted unless they are given."""
     results = [None] * len(sentences)
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     for start in range(0, len(order), batch):
@@ -76,7 +76,7 @@ def scorers(parser, symbols, sentences, given_tags, batch=32):
 # --- search --------------------------------------------------------------------------------------
 
 class Candidate:
-    """A hypothesis; the stack is a list of boundaries in pairs (boundary, rest), shared."""
+    """A hypothesis; the stack is a linked list of span boundaries, (boundary, rest), that hypotheses share."""
 
     __slots__ = ("score", "stack", "depth", "end", "history")
 
@@ -84,7 +84,7 @@ class Candidate:
         self.score, self.stack, self.depth, self.end, self.history = score, stack, depth, end, history
 
     def actions(self):
-        """(structure, label) of every timestep."""
+        """Return (structure, label) of every timestep."""
         flat, node = [], self.history
         while node:
             flat.append(node[0])
@@ -93,7 +93,7 @@ class Candidate:
         return list(zip(flat[::2], flat[1::2]))
 
     def structure(self, action, logp):
-        """Shift begins a span at its word; combine forgets the boundary between two."""
+        """Take a structure action: shift begins a span at its word, combine removes the boundary between two spans."""
         history = (action, self.history)
         if action == SHIFT:
             return Candidate(self.score + logp, (self.end, self.stack), self.depth + 1, self.end + 1, history)
@@ -104,7 +104,7 @@ class Candidate:
 
 
 def spans_of(actions, symbols):
-    """The bracketed spans that a sequence of (structure, label) builds."""
+    """Return the labelled spans that a sequence of (structure, label) builds."""
     stack, end, spans = [], 0, {}
     for structure, label in actions:
         if structure == SHIFT:
@@ -118,7 +118,7 @@ def spans_of(actions, symbols):
 
 
 def structure_children(scorer, beam):
-    """(parent rank, action, log-probability); a forced action costs nothing."""
+    """Return (parent rank, action, log-probability) of all children; a forced action has log-probability 0."""
     children, open_ranks = [], []
     for rank, c in enumerate(beam):
         shift, combine = c.end < scorer.length, c.depth >= 2
@@ -145,14 +145,14 @@ def label_children(scorer, beam, last, most):
 
 
 def keep(beam, children, k, absolute, extend):
-    """Order: score, parent rank, action. The bound is relative to the best."""
+    """Keep the k best children, ordered by score, parent rank and action, and of these the ones close enough to the best."""
     ranked = sorted(children, key=lambda x: (-(beam[x[0]].score + x[2]), x[0], x[1]))[:k]
     kept = [extend(beam[rank], action, logp) for rank, action, logp in ranked]
     return [c for c in kept if c.score >= kept[0].score - absolute]
 
 
 def beam_search(scorer, search):
-    """Finished candidates, best first, and how many live ones were expanded."""
+    """Return the finished candidates, best first, and how many live ones were expanded."""
     beam, expansions = [Candidate(0.0, None, 0, 0, None)], 0
     for step in range(2 * scorer.length - 1):
         last = step == 2 * scorer.length - 2
@@ -192,7 +192,7 @@ class Counts:
 
 
 def brackets(tags, spans):
-    """What COLLINS.prm counts: no TOP, no punctuation in spans (by the gold tags), ADVP = PRT."""
+    """Return the brackets that EVALB counts with COLLINS.prm: no TOP, no punctuation in spans (by the gold tags), ADVP = PRT."""
     before = np.cumsum([0] + [tag not in PUNCTUATION for tag in tags])
     found = Counter()
     for (begin, end), chain in spans.items():
@@ -210,7 +210,7 @@ def f1_of(gold, test):
 
 
 class Quality:
-    """Bracketing of the best and of the best possible output, tagging, and expansions."""
+    """Bracketing of the best output and of the best one possible, tagging accuracy, and expansions."""
 
     def __init__(self):
         self.first, self.oracle = Counts(), Counts()
@@ -230,7 +230,7 @@ class Quality:
 
 
 def evaluate(parser, symbols, sentences, given_tags, search=None):
-    """Quality of a beam search, or without `search` of the greedy one."""
+    """Measure the quality of a beam search, or of the greedy search if `search` is None."""
     quality = Quality()
     for sentence, (scorer, tags) in zip(sentences, scorers(parser, symbols, sentences, given_tags)):
         if search:

@@ -18,7 +18,7 @@ from model_files import Tokens, read_safetensors, write_safetensors
 
 START, END, UNK = 0, 1, 2
 WORD_SPECIALS = ["<s>", "</s>", "<unk>"]
-NONE = 0  # the tag of the frame, the label of a span without a bracket
+NONE = 0  # the tag of the tokens around a sentence, and the label of a span without a bracket
 SHIFT, COMBINE = 0, 1
 VOCABULARIES = ("words", "suffixes", "shapes", "tags", "labels")
 
@@ -26,7 +26,7 @@ VOCABULARIES = ("words", "suffixes", "shapes", "tags", "labels")
 # --- trees -----------------------------------------------------------------------------------
 
 class Sentence:
-    """Words, their tags, and the label chain of every bracketed span: {(begin, end): "S+VP"}."""
+    """A sentence: words, their tags, and the chain of labels of every bracketed span: {(begin, end): "S+VP"}."""
 
     def __init__(self, words, tags, spans):
         self.words, self.tags, self.spans = words, tags, spans
@@ -36,7 +36,7 @@ class Sentence:
 
 
 def sentence_of(tree):
-    """Of a tree as convert_ptb.py reads it. A node with one child shares its span, so both go into one chain."""
+    """Make a sentence of a tree from convert_ptb.py. A node with one child shares its child's span, so both go into one chain."""
     words, tags, spans = [], [], {}
 
     def visit(node):
@@ -60,7 +60,7 @@ def read_trees(path):
 
 
 def write_tree(words, tags, spans):
-    """The bracketed tree of nested spans that include the whole sentence."""
+    """Return the bracketed tree of nested spans that include the whole sentence."""
     opening, closing = Counter(), Counter()
     order = sorted(spans, key=lambda s: (s[0], -s[1]))
     opens = [""] * len(words)
@@ -80,18 +80,18 @@ _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789", "abcdefghijklmnopq
 
 
 def norm(word):
-    """ASCII letters lower-case, ASCII digits 0."""
+    """Lower-case ASCII letters, and replace digits by 0."""
     return word.translate(_LOWER)
 
 
 def suffixes_of(word, longest):
-    """The last 1 .. longest characters of "^" + norm(word), where ^ marks the word's start."""
+    """Return the last 1 .. `longest` characters of "^" + norm(word), where ^ marks the word's start."""
     text = "^" + norm(word)
     return [text[-n:] for n in range(1, min(longest, len(text)) + 1)]
 
 
 def shape_of(word):
-    """Classes of bytes, runs made one: "McDonald-1987" is XxXx-d."""
+    """Return the classes of a word's bytes, with runs merged: "McDonald-1987" becomes XxXx-d."""
     classes = []
     for byte in word.encode():
         c = chr(byte)
@@ -109,7 +109,7 @@ def shape_of(word):
 
 
 class Symbols:
-    """The five vocabularies of a model and how words become rows of its tables."""
+    """The five vocabularies of a model, and the mapping of words to rows of its tables."""
 
     def __init__(self, words, suffixes, shapes, tags, labels, suffix_length=4, root="TOP"):
         self.words, self.suffixes, self.shapes = words, suffixes, shapes
@@ -150,14 +150,14 @@ class Symbols:
         return ids.get(word, ids.get(norm(word), UNK))
 
     def features(self, word):
-        """(word row, shape row, suffix rows: -1 where there is none)."""
+        """Return (word row, shape row, suffix rows); -1: there is no such suffix."""
         suffixes = [self.suffixes.ids.get(x, -1) for x in suffixes_of(word, self.suffix_length)]
         suffixes += [-1] * (self.suffix_length - len(suffixes))
         return self.word_id(word), self.shapes.ids.get(shape_of(word), 0), suffixes
 
 
 class Input:
-    """One framed sentence as numbers; tags is None where they are to be predicted."""
+    """A sentence with <s> and </s>, as numbers; tags is None if they are to be predicted."""
 
     def __init__(self, symbols, words, tags=None):
         rows = [symbols.features(w) for w in words]
@@ -174,7 +174,7 @@ class Input:
 # --- model -------------------------------------------------------------------------------------
 
 class Batch:
-    """Inputs padded into arrays. Row 0 of the shape and suffix tables of PyTorch means "nothing"."""
+    """Inputs padded into arrays. Row 0 of PyTorch's shape and suffix tables means "nothing"."""
 
     def __init__(self, inputs):
         self.lengths = np.array([len(x) for x in inputs])
@@ -210,8 +210,8 @@ class Locked(nn.Module):
 class Parser(nn.Module):
     """Tables summed into x; BiLSTM; tagger; BiLSTM over its outputs and tags; two span networks.
 
-    The span networks' first layer is applied to span differences p_j - p_i, so it is done once per
-    position (`tables`) and only added up per state.
+The span networks' first layer is applied to span differences p_j - p_i. So it is computed once per position (`tables`), and
+    only added up per state.
     """
 
     def __init__(self, sizes, embedding, tag, hidden, net, dropout=(0.0, 0.0, 0.0, 0.0)):
@@ -240,27 +240,27 @@ class Parser(nn.Module):
                                                 total_length=x.shape[1])[0]
 
     def tag(self, batch):
-        """Layer 1 [B, T, 2H] and the tagger's logits [B, T, tags]."""
+        """Return layer 1 [B, T, 2H] and the tagger's logits [B, T, tags]."""
         x = self.words(batch.words) + self.shapes(batch.shapes) + self.suffixes(batch.suffixes).sum(2)
         h1 = self.drop_between(self.run(self.layer1, self.drop_x(x), batch.lengths))
         return h1, self.tagger(h1)
 
     @staticmethod
     def predicted(logits, lengths):
-        """The best tags; those of the frame are NONE."""
+        """Return the best tags; those of <s> and </s> are NONE."""
         tags = logits[:, :, 1:].argmax(2) + 1
         inside = torch.arange(tags.shape[1]).unsqueeze(0)
         inside = (inside >= 1) & (inside <= torch.as_tensor(lengths).unsqueeze(1))
         return tags * inside
 
     def positions(self, h1, tags, lengths):
-        """p_0 .. p_n of every sentence, padded: [B, N + 1, 2H]."""
+        """Return p_0 .. p_n of every sentence, padded: [B, N + 1, 2H]."""
         both = self.run(self.layer2, torch.cat([h1, self.tags(tags)], 2), lengths)
         forward, backward = both[:, :-1, :self.hidden], both[:, 1:, self.hidden:]
         return self.drop_positions(torch.cat([forward, -backward], 2))
 
     def tables(self, positions, lengths):
-        """What each position adds to the hidden layers, and what is the same for a whole sentence.
+        """Return what each position adds to the hidden layers, and what the whole sentence adds.
 
         structure: [B, N + 1, 3 D] for a, b, c and [B, D]; label: [B, N + 1, 2 D] for b, c and [B, D]
         """
@@ -288,7 +288,7 @@ DIRECTIONS = {"forward": "", "backward": "_reverse"}
 
 
 def to_tensors(model):
-    """The tensors of the file format by name. PyTorch's two LSTM biases are only ever added."""
+    """Return the tensors of the file format by name. PyTorch has two LSTM biases, which are only ever added."""
     state = {k: v.detach().cpu().float() for k, v in model.state_dict().items()}
     tensors = {"words.weight": state["words.weight"], "tags.weight": state["tags.weight"],
                "suffixes.weight": state["suffixes.weight"][1:], "shapes.weight": state["shapes.weight"][1:]}
@@ -354,7 +354,7 @@ def save_model(directory, task, model, symbols, kind="F32"):
 
 
 def load_model(directory):
-    """Model, configuration and symbols of a directory."""
+    """Read the model, the configuration and the vocabularies of a directory."""
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     model = from_tensors(read_safetensors(os.path.join(directory, "model.safetensors")))

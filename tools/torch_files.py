@@ -19,15 +19,15 @@ import numpy as np
 from model_files import read_member
 from refusal import Refused, check_unpacked
 
-STORAGES = {  # torch.FloatStorage: a byte order is added when the file is known
+STORAGES = {  # of torch.FloatStorage and so on; the byte order is added when the file is known
     "FloatStorage": "f4", "DoubleStorage": "f8", "HalfStorage": "f2", "BFloat16Storage": "bf16", "LongStorage": "i8",
     "IntStorage": "i4", "ShortStorage": "i2", "CharStorage": "i1", "ByteStorage": "u1", "BoolStorage": "?"}
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
-LEGACY_PICKLES = 3  # in front of the object: a magic number, the protocol, sizes of the machine that wrote
+LEGACY_PICKLES = 3  # pickles before the object: a magic number, the protocol, and sizes of types on the machine that wrote the file
 
 
 class Inert:
-    """Replacement for a class or function that is not known here: its name, arguments and attributes."""
+    """A replacement for an unknown class or function: its name, arguments and attributes."""
 
     def __init__(self, *arguments, **keywords):
         self.arguments, self.keywords, self.items = arguments, keywords, []
@@ -52,35 +52,35 @@ class Inert:
 
 
 class Name:
-    """A class of torch that only its name matters of: a storage's or a tensor's type."""
+    """A class of torch of which only the name matters: the type of a storage or a tensor."""
 
     def __init__(self, name):
         self.name = name
 
 
-Storage = collections.namedtuple("Storage", "key kind count begin")  # begin: elements in front, in a storage it is a view of
+Storage = collections.namedtuple("Storage", "key kind count begin")  # begin: the first element, if the storage is a view of another
 
 
 class Tensor:
-    """A tensor that has not been read: its storage, where it begins there, shape and strides in elements."""
+    """A tensor that has not been read: its storage, its first element there, and shape and strides in elements."""
 
     def __init__(self, storage, offset, shape, stride, *_unused):
         self.storage, self.offset = storage, offset
         self.shape, self.stride = tuple(shape), tuple(stride)
 
     def __setstate__(self, state):
-        """Of subclasses: attributes, which no model needs."""
+        """Ignore the attributes of subclasses, which no model needs."""
 
     def place(self):
-        """Equal for two names of the same numbers."""
+        """Return a key that is equal for tensors with the same memory and shape."""
         return self.storage.key, self.storage.begin + self.offset, self.shape, self.stride
 
 
 class Table(dict):
-    """A dictionary of any kind; a state dictionary's notes on versions (_metadata) are let go."""
+    """A dictionary of any kind, without the metadata that a state dictionary may have (_metadata)."""
 
     def __init__(self, entries=(), *_unused):
-        super().__init__(entries if isinstance(entries, list) else ())  # a defaultdict's factory is no entries
+        super().__init__(entries if isinstance(entries, list) else ())  # a defaultdict's first argument is a factory, not entries
 
     def __setstate__(self, state):
         pass
@@ -105,7 +105,7 @@ class Unpickler(pickle.Unpickler):
 
     def __init__(self, file, **keywords):
         super().__init__(file, **keywords)
-        self.kinds = {}  # of storages by key: files without a zip do not state their widths
+        self.kinds = {}  # storage key -> element type: files without a zip do not state the width of elements
 
     def find_class(self, module, name):
         if (module, name) in self.KNOWN:
@@ -123,10 +123,10 @@ class Unpickler(pickle.Unpickler):
 
 
 def plain(value):
-    """Configurations of any origin as dictionaries, lists and values: Namespace, omegaconf's nodes, ordered dictionaries."""
+    """Return configurations of any origin as dictionaries, lists and values: Namespace, omegaconf's nodes, ordered dictionaries."""
     if isinstance(value, Inert):
         attributes = vars(value)
-        for content in ("_content", "_val"):  # omegaconf's containers and leaves
+        for content in ("_content", "_val"):  # the members of omegaconf's containers and leaves
             if content in attributes:
                 return plain(attributes[content])
         hidden = ("arguments", "keywords", "items")
@@ -139,7 +139,7 @@ def plain(value):
 
 
 class TorchFile:
-    """`root` is the saved object, with a Tensor for each tensor."""
+    """A file of torch.save. `root`: the saved object, with a Tensor for each tensor."""
 
     def __init__(self, path):
         self.path, self.storages, self.order = path, {}, "<"
@@ -151,7 +151,7 @@ class TorchFile:
             self.root = self._open_zip() if self.bytes[:4] == b"PK\3\4" else self._open_legacy()
         except Refused:
             raise
-        except Exception as error:  # a damaged pickle raises anything
+        except Exception as error:  # reading a damaged pickle may raise any exception
             raise Refused(f"{path}: not a file of torch.save, or damaged: {type(error).__name__}: {error}") from error
 
     def _open_zip(self):
@@ -201,7 +201,7 @@ class TorchFile:
         return root
 
     def array(self, tensor, name):
-        """A Tensor's numbers as a contiguous array; bfloat16 as 32-bit floats."""
+        """Return a Tensor's numbers as a contiguous array; bfloat16 becomes 32-bit floats."""
         if not isinstance(tensor, Tensor):
             found = getattr(tensor, "pickled_name", type(tensor).__name__)
             raise Refused(f"{self.path}: {name}: expected a tensor, found {found}")
@@ -229,7 +229,7 @@ class TorchFile:
 
 
 def width_of(kind):
-    """Bytes of an element; 0 of an unknown type."""
+    """Return the bytes of an element; 0 for an unknown type."""
     if kind == "":
         return 0
     return 2 if kind == "bf16" else np.dtype(kind).itemsize

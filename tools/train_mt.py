@@ -3,9 +3,9 @@
 
   train_mt.py --data DIR --work DIR [--out examples/models/de-en]
 
---data holds {train,val}.{de,en} in a folder for each of --corpora. --work gets the SentencePiece
-model and a checkpoint every few minutes; the same command goes on where it was interrupted. Keep that
-folder outside the repository. --out is written at every measurement from the averaged weights.
+--data has {train,val}.{de,en} in a folder for each of --corpora. --work gets the SentencePiece model and a checkpoint every few
+minutes; the same command continues an interrupted training. Keep that folder outside the repository. --out is written at every
+measurement, from the averaged weights.
 
 One SentencePiece model serves both languages. An epoch is the main corpus and, in turns, a share of the others, which
 teach words that it lacks (captions, and everyday sentences). The loss on the main corpus's validation pairs is the
@@ -49,8 +49,8 @@ class Training(TranslationTraining):
 
     @torch.no_grad()
     def note(self):
-        """How much the encoder's outputs of one input differ from each other, in standard deviations: near 0 they have collapsed
-        to one, and the decoder translates bags of words."""
+        """Return for the log how much the encoder's outputs of one input differ, as a standard deviation. Near 0 they have collapsed
+        to one vector, and the decoder translates bags of words."""
         source, _ = self.held[0]
         memory, _ = self.average.encode(torch.tensor([source + [EOS]]))
         return f" spread {memory.std(1).mean():.3f}"

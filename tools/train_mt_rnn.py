@@ -3,12 +3,12 @@
 
   train_mt_rnn.py --data DIR --work DIR [--pieces FILE.spm] [--out examples/models/de-en-rnn]
 
---data and --work are those of train_mt.py, and so are the corpora, epochs and the measure; --pieces takes the SentencePiece
-model of another one's directory in place of training it. The same command goes on where it was interrupted.
+--data, --work, the corpora, the epochs and the measure are those of train_mt.py. --pieces takes the SentencePiece model of another
+directory instead of training one. The same command continues an interrupted training.
 
---self-norm ALPHA adds ALPHA (log Z)^2 to the loss of a position, with Z the sum that normalises its probabilities: behind it
-log Z is near 0, and a search that leaves it out (rill decode --scores logits) finds much the same. --from CHECKPOINT begins
-with the weights of another training's, to teach it that in a few epochs. Needs torch 2 or newer and sentencepiece.
+--self-norm ALPHA adds ALPHA (log Z)^2 to the loss of a position, where Z is the sum that normalises its probabilities. After such
+a training log Z is near 0, and a search without it (rill decode --scores logits) finds much the same outputs. --from CHECKPOINT
+begins with the weights of another training, which learn this in a few epochs. Needs torch 2 or newer and sentencepiece.
 """
 
 import os
@@ -49,7 +49,7 @@ class Training(TranslationTraining):
 
     @torch.no_grad()
     def note(self):
-        """The logarithm of the normaliser on a few pairs held back: its mean and how much it varies."""
+        """Return for the log the mean and the deviation of the normaliser's logarithm on a few held-out pairs."""
         few = sorted(self.held[:64], key=lambda pair: len(pair[1]))
         pad, model = self.tokens.pad, self.average
         targets = stack([[pad] + t for _, t in few], pad)

@@ -57,7 +57,7 @@ PRESETS = {
 
 
 def batches(examples, size, rng):
-    """Shuffled batches of similar target length: the decoder pays for the longest of a batch."""
+    """Yield shuffled batches of similar target length, since the decoder runs as long as the longest target of a batch."""
     order = list(range(len(examples)))
     rng.shuffle(order)
     pool = size * 8
@@ -70,7 +70,7 @@ def batches(examples, size, rng):
 
 
 def loss_of(model, batch, recipe, rng):
-    """Mean negative log-likelihood per action; label smoothing spreads over legal actions."""
+    """Return the mean negative log-likelihood per action. Label smoothing spreads over legal actions."""
     sources = [[UNK if recipe["word_dropout"] and rng.random() < recipe["word_dropout"] else w
                 for w in source] for source, _ in batch]
     framed, lengths = pad([frame_source(s) for s in sources])
@@ -89,8 +89,8 @@ def loss_of(model, batch, recipe, rng):
 
 
 def rate_at(epoch, recipe):
-    """Full rate for half of the epochs, then linearly down to a twentieth; if training goes on
-    for some epochs again, then from half the rate down to a twentieth."""
+    """Return the learning rate: full for half of the epochs, then a linear fall to a twentieth. If the recipe has additional epochs
+    ("again"), they fall from half the rate to a twentieth."""
     if epoch < recipe["epochs"]:
         progress = epoch / recipe["epochs"]
         return 1.0 if progress < 0.5 else 1.0 - 0.95 * (progress - 0.5) / 0.5
@@ -104,7 +104,7 @@ class Training(Trainer):
         self.source = Vocabulary.count([q for q, _ in pairs], recipe["min_count"])
         self.target = Vocabulary.count([f for _, f in pairs])
         self.examples = [(self.source.encode(q), self.target.encode(f)) for q, f in pairs]
-        # Length limit for hypotheses that never end; sensible outputs are shorter.
+        # Limit the length of hypotheses that never end; correct outputs are shorter.
         self.max_length = int(1.5 * max(len(f) for _, f in pairs))
         torch.manual_seed(recipe["seed"])
         model = Seq2Seq(len(self.source), len(self.target), recipe["embedding"], recipe["hidden"],
@@ -114,7 +114,7 @@ class Training(Trainer):
         optimiser = torch.optim.AdamW(model.parameters(), lr=recipe["rate"], weight_decay=recipe["decay"])
         super().__init__(model, optimiser, random.Random(recipe["seed"]), recipe["average"], recipe["clip"],
                          checkpoint, recipe)
-        self.first = None  # the running average at the end of the first falling rate
+        self.first = None  # the running average at the end of the first fall of the rate
         self.history = []
         self.go_on()
 
@@ -136,10 +136,10 @@ class Training(Trainer):
 
     @torch.no_grad()
     def finish(self):
-        """The mean of the weights at both ends of a falling rate, if there were two.
+        """Return the final weights: the mean of those at the ends of both falls of the rate, if there were two.
 
-        The second end is surer of itself, so its beams are narrow and miss more; the mean keeps
-        its best output and the width of the first.
+        The weights at the second end are more certain, so their beams are narrow and miss more. The mean keeps their best output,
+        and the wide beams of the first end.
         """
         if self.first and self.epoch == self.recipe["epochs"] + self.recipe["again"]:
             for name, mean in self.average.state_dict().items():
@@ -148,7 +148,7 @@ class Training(Trainer):
         return self.average
 
     def run(self, watch=None, every=10, say=print, write=None):
-        """Train to the last epoch, now and then measuring on `watch` and calling `write`."""
+        """Train to the last epoch; at intervals measure on `watch` and call `write`."""
         saved = time.monotonic()
         last_epoch = self.recipe["epochs"] + self.recipe["again"]
         while self.epoch < last_epoch:
@@ -180,7 +180,7 @@ def checkpoint_path(options, name):
 
 
 def measure(training, watch):
-    """Beam quality of the weights the recipe gives; of both ends of the falling rates too."""
+    """Return the beam quality of the final weights, and also of both ends of the falls of the rate."""
     ends = {}
     if training.first and training.recipe["again"]:
         ends["second end"] = training.average
@@ -194,7 +194,7 @@ def measure(training, watch):
 
 
 def print_means(results):
-    """Means over folds, weighted by their sizes, of each kind of weights that was measured."""
+    """Print the means over folds, weighted by the folds' sizes, for each kind of weights that was measured."""
     total = sum(size for size, _ in results)
     for kind in results[0][1]:
         exact, oracle = (sum(size * getattr(q[kind], name) for size, q in results) / total
@@ -205,7 +205,7 @@ def print_means(results):
 
 
 def cross_validate(pairs, recipe, options):
-    """Mean quality over folds; each pair is held out once."""
+    """Print the mean quality over folds; each pair is held out once."""
     order = list(range(len(pairs)))
     random.Random(0).shuffle(order)
     parts = [order[i::options.folds] for i in range(options.folds)]
@@ -227,7 +227,7 @@ def cross_validate(pairs, recipe, options):
 
 
 def final(pairs, watch, recipe, options):
-    """Train on all pairs and write the directory; 16-bit weights if they decide alike."""
+    """Train on all pairs and write the directory, with 16-bit weights if they give the same results."""
     training = Training(pairs, recipe, checkpoint_path(options, "final"))
 
     def write(kind="F16"):

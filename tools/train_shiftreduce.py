@@ -50,7 +50,7 @@ RECIPE = {"embedding": 96, "tag": 32, "hidden": 144, "net": 160,
 # --- the oracle ------------------------------------------------------------------------------------
 
 class Gold:
-    """What the oracle asks of a tree: how far brackets reach, and the label of a span."""
+    """What the oracle needs to know of a tree: how far brackets reach, and the label of each span."""
 
     def __init__(self, symbols, sentence):
         self.reach = np.zeros(len(sentence) + 1, dtype=np.int64)
@@ -61,7 +61,7 @@ class Gold:
 
 
 def roll_out(golds, lengths, choose):
-    """Derive all sentences in step; returns the states met.
+    """Derive all sentences together, one step at a time; return the states they pass.
 
     choose(rows, a, b, c, gold): the structure actions taken where both are legal
     structure: [N, 5] sentence, a, b, c, gold action; label: [M, 5] sentence, b, c, gold label, last
@@ -100,7 +100,7 @@ def roll_out(golds, lengths, choose):
 
 
 class Explorer:
-    """Takes gold actions, or in some sentences those that the model draws."""
+    """Chooses gold actions; in some sentences, actions drawn from the model."""
 
     def __init__(self, parser, tables, rest, drawn, rng):
         self.table, self.rest, self.drawn, self.rng = tables.numpy(), rest.numpy(), drawn, rng
@@ -124,7 +124,7 @@ class Explorer:
 # --- training --------------------------------------------------------------------------------------
 
 def batches(lengths, size, rng):
-    """Shuffled batches of similar length."""
+    """Yield shuffled batches of similar length."""
     order = list(range(len(lengths)))
     rng.shuffle(order)
     pool, result = size * 16, []
@@ -136,7 +136,8 @@ def batches(lengths, size, rng):
 
 
 def rate_at(progress, recipe):
-    """Up within `warmup` epochs, full for the share `hold` of the way, then linearly down to a fiftieth."""
+    """Return the learning rate: a linear rise within `warmup` epochs, full for the share `hold` of the training, then a linear fall to a
+    fiftieth."""
     epoch = progress * recipe["epochs"]
     if epoch < recipe["warmup"]:
         return (0.05 + epoch) / (0.05 + recipe["warmup"])
@@ -156,7 +157,7 @@ def initialise(model):
         elif name.split(".")[0] in ("words", "suffixes", "shapes", "tags"):
             nn.init.normal_(parameter, std=0.3)
     for table in (model.suffixes, model.shapes):
-        table.weight.data[0] = 0  # "nothing"
+        table.weight.data[0] = 0  # row 0 means "nothing"
 
 
 class Training(Trainer):
@@ -190,7 +191,7 @@ class Training(Trainer):
         self.go_on()
 
     def tags_for(self, batch, logits):
-        """Given tags in some sentences, the model's own in the others; some tags are missing."""
+        """Return the tags to train with: given ones in some sentences, predicted ones in the others, and some of them missing."""
         own = self.model.predicted(logits, batch.lengths)
         mine = torch.rand(len(batch.lengths), 1) < self.recipe["own_tags"]
         tags = torch.where(mine, own, batch.tags)
@@ -289,7 +290,7 @@ def train(options):
     print(f"{sum(p.numel() for p in training.model.parameters())} weights, recipe {recipe}", flush=True)
     training.run(dev, options.every)
     save_model(options.out, options.task, training.average, training.symbols, options.kind)
-    model, _, symbols = load_model(options.out)  # 16-bit weights are the model
+    model, _, symbols = load_model(options.out)  # read back, since the file may have 16-bit weights
     measure(model, symbols, dev, Search())
 
 

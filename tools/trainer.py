@@ -11,15 +11,15 @@ from torch import nn
 
 class Trainer:
     """A model in training: its weights, their running average, the optimiser, and its progress. A subclass seeds its generators,
-    builds the model and calls this; when all else is ready it calls go_on(). It adds its own counters to `kept`, and extends
-    state() and restore() for anything that is more than a value.
+    builds the model and calls __init__(). When everything else is ready, it calls go_on(). It adds its own counters to `kept`, and
+    extends state() and restore() for anything that is not a plain value.
     """
 
     kept = ("epoch", "steps")
 
     def __init__(self, model, optimiser, rng, average, clip, checkpoint=None, recipe=None):
-        """average: how much of the running average an update keeps; clip: bound of the gradient's norm; recipe: the settings that a
-        checkpoint must match.
+        """average: the share of the running average that an update keeps; clip: limit on the gradient's norm; recipe: the settings
+        that a checkpoint must match.
         """
         self.model, self.optimiser, self.rng = model, optimiser, rng
         self.average, self.keep, self.clip = copy.deepcopy(model).eval(), average, clip
@@ -29,7 +29,7 @@ class Trainer:
     # --- updates
 
     def descend(self, loss, rate):
-        """One step of the optimiser at this rate."""
+        """Update the weights once, with this learning rate."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
@@ -61,7 +61,7 @@ class Trainer:
             setattr(self, name, state[name])
 
     def save(self):
-        """Whole or not at all: an interruption leaves the checkpoint before."""
+        """Write the checkpoint. It is complete or not written: an interruption leaves the checkpoint before."""
         if not self.checkpoint:
             return
         os.makedirs(os.path.dirname(self.checkpoint) or ".", exist_ok=True)
@@ -69,7 +69,7 @@ class Trainer:
         os.replace(self.checkpoint + ".new", self.checkpoint)
 
     def go_on(self):
-        """From the checkpoint, if there is one."""
+        """Continue from the checkpoint, if there is one."""
         if not self.checkpoint or not os.path.exists(self.checkpoint):
             return
         state = torch.load(self.checkpoint)

@@ -21,7 +21,7 @@ DIFFERS = ("The network is a GRU of 192 and 256 units with a vocabulary of 8,001
 
 
 def measure_width(width, network):
-    """Figures of the three forms at a beam size, and their case-insensitive BLEU."""
+    """Measure the three forms at a beam size, with their case-insensitive BLEU."""
     model, scores = NETWORKS[network]
 
     def part(runs):
@@ -59,7 +59,7 @@ def widths(*networks):
 
 
 def series(results, value, forms=tuple(NAMES)):
-    """{form: [(width, value)]} for what was measured, and why what was not is missing."""
+    """Return {form: [(width, value)]} of the measured widths, and the reasons why others are missing."""
     found, lacks = {}, []
     for network in NETWORKS:
         for width in WIDTHS:
@@ -108,7 +108,7 @@ def show_table_1(results):
 # --- figures
 
 def measure_lengths(runs):
-    """Classes at k = 30 of the shortest, middle and longest third of the sentences."""
+    """Measure the number of classes at k = 30 for the shortest, middle and longest third of the sentences."""
     text = sorted(runs.lines_of(runs.test_set("captions", lines=LINES)[1]), key=lambda line: len(line.split()))
     third, found = len(text) // 3, []
     for start in (0, third, 2 * third):

@@ -16,14 +16,15 @@ SCALE, LIST = 8, 10
 WIDE = ["-k", str(LIST), "--n-best", str(LIST), "--min-width", str(LIST), "--max-children", str(LIST)]
 FULL = ["--prune-absolute", "1e30", "--max-children", "1000"]
 STAGES = ("encode", "step", "score", "scorers")
-SYSTEMS = {"GRU": ("de-en-rnn", "de-en"), "transformer": ("de-en", "de-en-rnn")}  # and whose lists are its evidence
+# name -> model, and the model whose n-best lists are the evidence
+SYSTEMS = {"GRU": ("de-en-rnn", "de-en"), "transformer": ("de-en", "de-en-rnn")}
 DIFFERS = ("Two small networks (examples/models/de-en-rnn and de-en) translate Multi30K's captions. The paper has ensembles on "
            "five pairs of languages. The other network's 10-best lists replace a phrase-based system's lattices, and one thread of"
            " this processor a GPU.")
 
 
 def evidence(runs, inputs, model, of):
-    """A file of evidence for a model, from the lists of another."""
+    """Make a file of evidence for a model from the n-best lists of another; return its path."""
     lists, file = runs.place("lists"), runs.place("evidence")
     runs.decode(runs.model(of), inputs[:2], *WIDE, "-o", lists)
     runs.command([RILL, "evidence", lists, *runs.model(model), "-o", file, "--scale", str(SCALE)])
@@ -33,7 +34,7 @@ def evidence(runs, inputs, model, of):
 # --- table 1: quality
 
 def measure_quality(system):
-    """BLEU without and with posteriors; T and p are the best of a grid on the development set."""
+    """Measure BLEU without and with posteriors; T and p are the best of a grid on the development set."""
     def part(runs):
         model, of = SYSTEMS[system]
         sets = {part: runs.test_set(name) for part, name in (("dev", "captions-dev"), ("test", "captions"))}
@@ -80,7 +81,7 @@ SETTINGS = {"research": ["-k", "12", *FULL], "accelerated": [*NARROW, "--weights
 
 
 def measure_speed(runs):
-    """BLEU and words a minute of the GRU network, without and with posteriors, with one sentence at a time."""
+    """Measure BLEU and words per minute of the GRU network, without and with posteriors, one sentence at a time."""
     model, of = SYSTEMS["GRU"]
     inputs, found = runs.test_set("captions", lines=300), {}
     file = evidence(runs, inputs, model, of)
@@ -110,7 +111,7 @@ def show_table_2(results):
 # --- figures
 
 def measure_stages(runs):
-    """Share of the time by stage, for the GRU network with posteriors at k = 12."""
+    """Measure the share of time by stage, for the GRU network with posteriors at k = 12."""
     model, of = SYSTEMS["GRU"]
     inputs = runs.test_set("captions", lines=300)
     file, found = evidence(runs, inputs, model, of), {}
@@ -135,7 +136,7 @@ def show_figure_1(results):
 
 
 def measure_rows(runs):
-    """Microseconds per hypothesis, by beam size, one sentence at a time."""
+    """Measure microseconds per hypothesis by beam size, one sentence at a time."""
     inputs, found = runs.test_set("captions", lines=200), []
     for k in (1, 2, 4, 8, 12):
         one = runs.bench(runs.model("de-en-rnn"), inputs, ["fixed:finish=top"], ["-k", str(k), "-n", "1"])[0]
@@ -155,7 +156,7 @@ def show_figure_2(results):
 
 
 def measure_sentences(runs):
-    """Words a minute at k = 4, with 1 to 7 sentences at a time."""
+    """Measure words per minute at k = 4, with 1 to 7 sentences at a time."""
     inputs, found = runs.test_set("captions", lines=500), {}
     with open(inputs[1], encoding="utf-8") as text:
         words = sum(len(line.split()) for line in text)

@@ -25,13 +25,13 @@ code { font-size: .85em; overflow-wrap: anywhere; }
 
 
 class Grid:
-    """Rows of a paper's numbers and rill's: (label, the paper's cells or None, rill's cells, or a text in place of them)."""
+    """Rows with a paper's numbers and rill's: (label, the paper's cells or None, rill's cells or a text in their place)."""
 
     def __init__(self, title, columns, rows):
         self.title, self.columns, self.rows = title, columns, rows
 
     def lines(self):
-        """(label, whose, cells or the text that stands for them all)."""
+        """Yield (label, "paper" or "rill", cells or the text in their place)."""
         for label, papers, ours in self.rows:
             if papers is not None:
                 yield label, "paper", papers
@@ -56,7 +56,7 @@ class Grid:
 
 
 class Chart:
-    """Lines of points over a common axis; the text form has them as a table."""
+    """Lines of points over common axes; the text form shows them as a table."""
 
     def __init__(self, title, x, y, series):
         self.title, self.x, self.y, self.series = title, x, y, {name: points for name, points in series.items() if points}
@@ -77,7 +77,7 @@ class Chart:
 
 
 class Picture:
-    """A drawing, and the sentence that says what it shows."""
+    """A drawing, and a sentence that says what it shows."""
 
     def __init__(self, title, sentence, svg):
         self.title, self.sentence, self.svg = title, sentence, svg
@@ -101,7 +101,8 @@ class Note:
 
 
 class Table:
-    """A table or figure of a paper. `parts` measure; `show` gets {part: its results, or a Lack} and gives pieces."""
+    """A table or figure of a paper. `parts`: names and functions that measure; `show`: gets {part: its results, or a Lack} and returns
+    what to show."""
 
     def __init__(self, name, title, minutes, measures, differs, parts, show):
         self.name, self.title, self.minutes, self.measures, self.differs = name, title, minutes, measures, differs
@@ -109,7 +110,7 @@ class Table:
 
 
 class Lack(str):
-    """Why a part has no results."""
+    """The reason why a part has no results."""
 
 
 def results_of(raw):
@@ -121,7 +122,8 @@ def results_of(raw):
 
 
 def pieces_of(table, raws):
-    """What a table shows, and the notes of its runs. A table that cannot be made of its raw files says so, here and on stderr."""
+    """Return what a table shows, and the notes of its runs. A table that cannot be made from its raw files says so, in the page and on
+    stderr."""
     try:
         return table.show({part: results_of(raws.get(part)) for part in table.parts})
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -130,7 +132,7 @@ def pieces_of(table, raws):
 
 
 def conditions(raws):
-    """One line per commit, machine and number of runs."""
+    """Return a line for each combination of commit, machine and number of runs."""
     lines = []
     for raw in raws:
         line = (f"commit {raw['commit']}, {raw['date'][:10]}, {raw['machine']}; "
@@ -159,7 +161,7 @@ def warnings(raws):
 
 
 def text_of(tables, raws):
-    """The report in Markdown. raws: {part: raw file}"""
+    """Return the report in Markdown. raws: {part: raw file}"""
     used = [raws[part] for table in tables for part in table.parts if raws.get(part)]
     out = ["# The papers' tables and figures", "", INTRODUCTION, "", *("- " + line for line in conditions(used)), "", *warnings(used)]
     differs = differences(tables)
@@ -173,7 +175,7 @@ def text_of(tables, raws):
 
 
 def differences(tables):
-    """What differs in each table, by name. A table with the differences of one above it refers to that."""
+    """Return the differences from the paper, by table. A table with the same differences as one above refers to that one."""
     first = {}
     return {table.name: table.differs if first.setdefault(table.differs, table.name) == table.name else f"as in {first[table.differs]}."
             for table in tables}

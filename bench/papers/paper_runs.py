@@ -1,4 +1,5 @@
-"""The runs of reproductions. Each part of a table is measured once and kept as a raw file, so that an interrupted run goes on where it was.
+"""The measurements of reproductions. Each part of a table is measured once and kept as a raw file, so that an interrupted run can be
+continued.
 
 A raw file has the part's commands, commit, machine, date and load, and its results; or, in place of results, what is missing or what
 failed. A part is measured again only if its file is of another commit, of other data or of another number of runs or lines.
@@ -17,19 +18,19 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RILL = os.path.join(ROOT, "build", "rill")
 UNFUSED = os.path.join(ROOT, "build", "bench", "librill.so")
 QUESTIONS = os.path.join(ROOT, "examples", "questions")
-# Test sets: the files in the data's folder, inputs and references, and what every command on them needs.
+# Test sets: their files in the data folder, with inputs and references.
 TABS = ("geo", "jobs", "atis")
 TREES = {"gum": "treebank/gum/test.ptb", "ptb": "treebank/ptb/test.ptb"}
 CAPTIONS = {"captions": "test_2016_flickr", "captions-dev": "val"}
-SHIPPED = {"ptb": "wsj", "captions": "de-en", "captions-dev": "de-en"}  # the model of a test set, if its name is another
+SHIPPED = {"ptb": "wsj", "captions": "de-en", "captions-dev": "de-en"}  # the model of a test set, if it has another name
 
 
 class Missing(Exception):
-    """A part cannot be measured here, and why."""
+    """The reason why a part cannot be measured here."""
 
 
 class Failed(Exception):
-    """A command failed; its last line of errors."""
+    """The last line of errors of a command that failed."""
 
 
 class Runs:
@@ -45,7 +46,7 @@ class Runs:
         return os.path.join(self.out, name + ".json")
 
     def kept(self, name):
-        """The raw file of a part, or None."""
+        """Return the raw file of a part, or None."""
         try:
             with open(self.path(name), encoding="utf-8") as file:
                 raw = json.load(file)
@@ -55,7 +56,7 @@ class Runs:
         return raw if whole and raw.keys() & {"results", "missing", "failed"} else None
 
     def measure(self, name, part):
-        """The raw file of a part; it is measured unless it was."""
+        """Return the raw file of a part; measure the part if there is no such file."""
         raw = self.kept(name)
         if raw and "results" in raw and all(raw.get(key) == value for key, value in self.about.items()):
             return raw
@@ -80,7 +81,7 @@ class Runs:
     # --- commands
 
     def command(self, arguments, unfused=False):
-        """Runs a command, whose line the raw file keeps without names of this machine's folders."""
+        """Run a command. The raw file keeps its line, without the names of this machine's folders."""
         shown = " ".join(arguments).replace(self.folder + "/", "").replace(ROOT + "/", "")
         for folder, name in ((self.data, "RILL_DATA"), (self.models, "MODELS"), (self.wmt19, "WMT19")):
             shown = shown.replace(folder + "/", name + "/") if folder else shown
@@ -100,7 +101,7 @@ class Runs:
         return os.path.join(self.folder, name)
 
     def bench(self, model, inputs, methods, options, unfused=False, runs=None, profile=False):
-        """`rill bench`: the figures of each method. A method that fails is named, and loses nothing of the others."""
+        """Run `rill bench`; return the figures of each method. A method that fails is named; the figures of the others are kept."""
         def together(some):
             self.command([RILL, "bench", *model, *inputs, "--methods", ",".join(some), "--repeat", str(runs or self.runs), "--workers", "1",
                           "--quiet", "--json", self.place("bench.json"), *(["--profile"] if profile else []), *options], unfused)
@@ -123,7 +124,7 @@ class Runs:
         return found
 
     def decode(self, model, inputs, *options):
-        """`rill decode`: the run's statistics."""
+        """Run `rill decode`; return the run's statistics."""
         self.command([RILL, "decode", "-q", *model, *inputs, "--workers", "1", "--stats", self.place("stats.json"), *options])
         with open(self.place("stats.json"), encoding="utf-8") as file:
             return json.load(file)
@@ -131,7 +132,7 @@ class Runs:
     # --- models and test sets
 
     def model(self, name):
-        """The options that name a model: the user's, or the one of this repository."""
+        """Return the options for a model: the user's, or the repository's."""
         for folder in (self.models, os.path.join(ROOT, "examples", "models")):
             if folder and os.path.isdir(os.path.join(folder, name)):
                 return ["-m", os.path.join(folder, name)]
@@ -150,7 +151,7 @@ class Runs:
         return self.place(name)
 
     def test_set(self, name, copies=1, lines=0):
-        """Options that name inputs and references. Without the data the repository's few questions stand in, without references."""
+        """Return options with inputs and references. Without the data, they name the repository's few questions, without references."""
         files = {"tsv": f"semparse/{name}/test.tsv"} if name in TABS else {"both": TREES[name]} if name in TREES else \
             {side: f"mt/multi30k/{CAPTIONS[name]}.{side}" for side in ("de", "en")}
         paths = {side: os.path.join(self.data or "", file) for side, file in files.items()}
@@ -168,7 +169,8 @@ class Runs:
         return ["-i", texts.get("both") or texts["de"], "--refs", texts.get("both") or texts["en"]]
 
     def news(self, pair, year):
-        """A WMT test set and its models: WMT19/PAIR, a model or a folder of the ensemble's models, and newstestYEAR-PAIR.SIDE."""
+        """Return the options for a WMT test set and its models: newstestYEAR-PAIR.SIDE, and WMT19/PAIR, a model or a folder of an
+        ensemble's models."""
         if not self.wmt19:
             raise Missing("no WMT'19 models: name their folder with --wmt19")
         sides, at = pair.split("-"), os.path.join(self.wmt19, pair)
@@ -183,7 +185,7 @@ class Runs:
 
 
 def shortened(method):
-    """A method's figures without those that no table shows."""
+    """Return a method's figures, without those that no table shows."""
     keep = {key: value for key, value in method.items() if key not in ("same_outputs_as", "profile", "seconds_median", "seconds_spread")}
     keep["run"] = {key: value for key, value in method["run"].items() if key not in ("nodes", "histories", "model")}
     if "profile" in method:
@@ -206,7 +208,7 @@ def machine():
 
 
 def quality(method):
-    """A method's quality in per cent, or None without references."""
+    """Return a method's quality in percent, or None without references."""
     return method.get(method.get("metric", "") + "_percent")
 
 

@@ -64,7 +64,7 @@ def write(out):
 
 
 def reports(out):
-    """{path: content} of the reports of the tables of which a folder keeps a part."""
+    """Return {path: content} of the reports, with the tables of which the folder has a part."""
     runs = paper_runs.Runs(out)
     raws = {name: runs.kept(name) for table in TABLES for name in table.parts}
     tables = [table for table in TABLES if any(raws[name] for name in table.parts)]
@@ -73,7 +73,7 @@ def reports(out):
 
 
 def measure(runs, tables, raws):
-    """Measures the parts of the tables, and writes the report after each table, with all that is kept."""
+    """Measure the parts of the tables. After each table write the report, with everything kept so far."""
     done = set()
     for table in tables:
         for name, part in table.parts.items():
@@ -91,7 +91,7 @@ def measure(runs, tables, raws):
 
 
 def failures(raws):
-    """Parts that failed, and rows of others."""
+    """Yield the parts that failed, and failed rows of other parts."""
     for name, raw in raws.items():
         if raw and "failed" in raw:
             yield name

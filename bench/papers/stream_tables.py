@@ -15,7 +15,7 @@ import paper_results
 from paper_page import Chart, Grid, Lack, Note, Picture, Table
 from paper_runs import QUESTIONS, mean_and_deviation, quality
 
-EVERYTHING = "length:1000000"  # one window: all inputs are sorted by length
+EVERYTHING = "length:1000000"  # one window for everything: all inputs are sorted by length
 HEADINGS = {"quality": "quality, %", "oracle": "oracle, %", "seconds": "seconds", "timesteps": "timesteps", "expansions": "expansions",
             "per step": "exp/step", "in flight": "in flight"}
 METHODS = ("greedy", "fixed", "var-batch", "var-stream")
@@ -40,7 +40,7 @@ def search(k, n, budget, threshold, children):
 
 
 def parser(name, threshold, copies=1):
-    """The four methods with n = k = 10, M = 3, and at most 100 hypotheses in a timestep."""
+    """Measure the four methods with n = k = 10, M = 3, and at most 100 hypotheses in a timestep."""
     def part(runs):
         model, inputs = runs.model("wsj" if name == "ptb" else name), runs.test_set(name, copies)
         methods = ["greedy:n=100", "fixed", "var-batch", f"var-stream:max-in-flight={in_flight(inputs, 10)}"]
@@ -48,12 +48,12 @@ def parser(name, threshold, copies=1):
     return part
 
 
-# In translation memory alone limits the paper's batches, whose sizes it adjusts in steps of 64; full beams of 50 had 599 hypotheses.
+# In translation only memory limits the paper's batches, whose sizes it adjusts in steps of 64. Its full beams of 50 had 599 hypotheses.
 FULL = {5: 64, 50: 12}
 
 
 def translation(k, methods, test_set="captions", news=None, limit=0):
-    """Methods with the paper's pruning (threshold 1.5, 5 children), 64 inputs in flight, or {full} with full beams."""
+    """Measure methods with the paper's pruning (threshold 1.5, 5 children): 64 inputs in flight, or {full} with full beams."""
     def part(runs):
         model, inputs = runs.news(*news) if news else (runs.model("de-en"), runs.test_set(test_set, lines=limit))
         return runs.bench(model, inputs, [method.format(full=FULL[k]) for method in methods], search(k, 64, 0, 1.5, 5))
@@ -72,7 +72,8 @@ def cells(method, columns):
 
 
 def methods_grid(title, columns, papers, results):
-    """papers: {label: its cells, or None}, in the order of the methods. "in flight" is rill's alone."""
+    """Return the grid of a table. papers: {label: its cells, or None}, in the order of the methods. The column "in flight" is only
+    rill's."""
     rows = []
     for i, (label, row) in enumerate(papers.items()):
         ours = str(results) if isinstance(results, Lack) else cells(results[i], columns)
@@ -183,7 +184,7 @@ def show_table_5(results):
 # --- figures
 
 def drawing(runs):
-    """Rows of each timestep, and when inputs came in, for the questions of this repository: k = 2, n = 3, ε = 1/3."""
+    """Draw the rows of each timestep and the refills, for the questions of this repository: k = 2, n = 3, ε = 1/3."""
     trace = runs.place("trace.jsonl")
     runs.decode(runs.model("de-en"), ["-i", os.path.join(QUESTIONS, "de-en.txt")], "-k", "2", "-n", "3", "--refill-threshold", "1/3",
                 "--method", "var-stream", "--trace", trace, "-o", runs.place("out"))
@@ -202,7 +203,7 @@ def show_figure_1(results):
 
 
 def step_times(runs):
-    """Microseconds per hypothesis of a timestep, by the length of its hypotheses: medians over the timesteps of all runs."""
+    """Measure microseconds per hypothesis of a timestep, by the length of its hypotheses: medians over the timesteps of all runs."""
     lines = [line.rstrip("\n") for line in open(runs.test_set("captions")[1], encoding="utf-8")]
     texts = runs.copied("long.de", [text + "\n" for text in paper_results.spread(lines, 35, 12, random.Random(1))])
     found = {}

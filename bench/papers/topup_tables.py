@@ -29,7 +29,7 @@ DIFFERS = ("The network is a GRU of 192 and 256 units with a vocabulary of 8,001
 
 
 def texts(runs, name):
-    """Captions cut and joined to a spread of lengths."""
+    """Return captions, cut and joined to a spread of lengths."""
     with open(runs.test_set("captions", lines=LINES)[1], encoding="utf-8") as file:
         lines = file.read().splitlines()
     return runs.copied(name + ".de", [text + "\n" for text in paper_results.spread(lines, *paper_results.SPREADS[name], random.Random(1))])
@@ -72,7 +72,8 @@ def profile(name):
 
 
 def shares(method):
-    """Seconds of the product with the vocabulary, of the rest of the output layer, of the decoder and the encoder, and of all."""
+    """Measure the seconds of the product with the vocabulary, of the rest of the output layer, of the decoder, of the encoder, and of
+    everything."""
     def seconds(program, product):
         return sum(one["seconds"] for one in method["profile"] if one["program"] == program and (product is None or
                    one["operation"].startswith("product") == product))
@@ -102,7 +103,8 @@ def show_fusion(name):
 
 
 def measure_kernel(runs):
-    """Thousand rows per second of the output layer after the product, fused and separate, at the paper's vocabulary."""
+    """Measure the output layer without the product, in thousand rows per second, fused and in separate passes, for the paper's
+    vocabulary."""
     text = runs.command([os.path.join(ROOT, "build", "bench", "bench_kernels"), "best"])
     return [[int(b), float(fused), float(apart)] for b, fused, apart in
             re.findall(r"V=85000 +B=(\d+) +([\d.]+) .*unfused +([\d.]+)", text)]
@@ -135,7 +137,7 @@ def show_shares(form, sentence):
 # --- figures 2 and 8: sentences in the batch
 
 def sentences_in_flight(runs):
-    """For each text and schedule: in how many timesteps so many sentences were expanded."""
+    """Count for each text and schedule how many timesteps expanded how many sentences."""
     found = {}
     for name in SETS:
         text = texts(runs, name)
@@ -173,7 +175,7 @@ def show_sentences(sentence):
 # --- figures 3, 4, 6, 7, 9, 10: speed over batch sizes
 
 def speeds(name):
-    """Sentences per second of each schedule, with the output layer in separate passes and fused, measured in turn."""
+    """Measure the sentences per second of each schedule, with the output layer in separate passes and fused, in turn."""
     def part(runs):
         text, seconds = texts(runs, name), {"separate": {}, "fused": {}}
         methods = [method.format(n=n) for method in SCHEDULES.values() for n in BATCHES]
@@ -190,7 +192,7 @@ def speeds(name):
 
 
 def show_speeds(name, lines, sentence):
-    """lines: {label: (form, schedule)}; gains are over the first."""
+    """Return a function that shows speeds. lines: {label: (form, schedule)}; gains are relative to the first line."""
     def show(results):
         series, ours = {}, results["topup-speed-" + name]
         if isinstance(ours, Lack):

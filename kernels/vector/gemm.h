@@ -12,7 +12,9 @@
 
 #include "vec.h"
 
+#if !defined(MR)
 #define MR 8 /* maximum rows of a tile */
+#endif
 /* maximum rows that are multiplied by one panel before the next panel's turn: their part of A stays in L2 */
 #define GROUP 96
 #define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* rough speed, to estimate a call's time */
@@ -24,6 +26,9 @@
 
 /* The rows of a tile, at most MR. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
+    size_t count; /* number of rows */
+    int starts,
+        finishes; /* 1: the tile is its strip's first, or has another number of rows than the last one; it is its strip's last */
     const float *a[2][MR];
     /* U8S8, and BF16 if it is multiplied as such: the quantised or rounded rows of A, which are read instead of a */
     const void *q[MR];
@@ -167,6 +172,7 @@ static void make_tiles(row_group *group, size_t nv)
     size_t first = group->begin;
     for (unsigned i = 0; i < count; i++) {
         group->rows[i] = height + (i < higher);
+        group->tile[i].count = group->rows[i];
         find_rows(group->d, first, group->rows[i], &group->tile[i], group->c[i], group->add[i]);
         first += group->rows[i];
     }
@@ -203,6 +209,8 @@ static void run_strip(row_group *group, const strip *s)
     const size_t step = turns == 0 ? 0 : each / turns + 1;
     for (size_t i = 0; i < group->count; i++) {
         tile_rows *t = &group->tile[i];
+        t->starts = i == 0 || group->rows[i] != group->rows[i - 1];
+        t->finishes = i + 1 == group->count;
         t->ahead = s->ahead + i * each;
         t->ahead_step = step < LINE ? step : LINE;
         const size_t rows = group->rows[i];

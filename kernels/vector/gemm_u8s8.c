@@ -53,7 +53,7 @@ RILL_INLINE void quantise_zeros(size_t n, element *to)
     for (size_t i = 0; i < n; i += VL) store_elements(to + i, vi_set1(0));
 }
 
-static void quantise_rows(const void *arg, size_t begin, size_t end)
+void RILL_FN(rill_quantise_rows)(const void *arg, size_t begin, size_t end)
 {
     const quant_job *q = arg;
     const rill_gemm *g = q->g;
@@ -220,7 +220,7 @@ void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
     quant_job q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
-    run_quantised(&q, &tiles, quantise_rows, (double)k * 4.0 / VL, RATE, pool);
+    run_quantised(&q, &tiles, RILL_FN(rill_quantise_rows), (double)k * 4.0 / VL, RATE, pool);
 }
 
 /* An instruction set that adds only an int8 GEMM uses the set below for other weight types. */

@@ -247,6 +247,8 @@ RILL_INLINE void activate(rill_activation activation, size_t n, const float *x, 
 
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
 void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+/* Quantise rows [begin, end) of the quant_job (gemm.h) `job`. */
+void RILL_FN(rill_quantise_rows)(const void *job, size_t begin, size_t end);
 #if defined(RILL_SET_BELOW)
 void RILL_SET_BELOW(rill_gemm)(const rill_gemm *g, rill_pool *pool);
 #endif

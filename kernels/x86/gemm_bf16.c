@@ -20,7 +20,7 @@ RILL_INLINE void round_floats(const float *x, size_t n, uint16_t *to)
         _mm256_mask_storeu_epi16(to + i, vm_first(n - i), (__m256i)_mm512_cvtneps_pbh(v_load_n(x + i, n - i)));
 }
 
-static void round_rows(const void *arg, size_t begin, size_t end)
+void rill_round_rows_avx512bf16(const void *arg, size_t begin, size_t end)
 {
     const quant_job *job = arg;
     const rill_gemm *g = job->g;
@@ -96,10 +96,10 @@ static void multiply(const rill_gemm *g, rill_pool *pool)
 {
     const size_t k = g->w->k;
     quant_job job = {g, 0, rill_quant_stride(k, sizeof(uint16_t)), NULL, g->scratch};
-    run_quantised(&job, &tiles, round_rows, (double)k / VL, RATE, pool);
+    run_quantised(&job, &tiles, rill_round_rows_avx512bf16, (double)k / VL, RATE, pool);
 }
 
-static void gemm(const rill_gemm *g, rill_pool *pool)
+void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
     if (g->w->dtype == RILL_DTYPE_BF16)
@@ -112,5 +112,5 @@ void RILL_FN(rill_kernels_init)(rill_kernels *k)
 {
     k->isa |= RILL_SET;
     k->name = RILL_SET_NAME;
-    k->gemm = gemm;
+    k->gemm = RILL_FN(rill_gemm);
 }

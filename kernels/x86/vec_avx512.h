@@ -21,6 +21,12 @@
 #define RILL_SET_NAME "avx512bf16"
 /* this instruction set adds only the bf16 GEMM */
 #define RILL_SET_BELOW(op) op##_avx512vnni
+#elif defined(RILL_VEC_AMX)
+#define RILL_FN(op) op##_amx
+#define RILL_SET RILL_ISA_AMX
+#define RILL_SET_NAME "amx"
+/* this instruction set adds only the int8 and bf16 GEMMs */
+#define RILL_SET_BELOW(op) op##_avx512bf16
 #else
 #define RILL_FN(op) op##_avx512
 #define RILL_SET RILL_ISA_AVX512

@@ -1,4 +1,4 @@
-"""The command `rill` of an environment: it becomes the program that lies within the package."""
+"""The command `rill` of a Python environment: it replaces itself by the program that is part of the package."""
 
 from __future__ import annotations
 

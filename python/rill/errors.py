@@ -115,7 +115,7 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 def import_numpy_views(purpose: str) -> Any:
-    """Import rill.views. Raises ImportError if NumPy is missing; its message says with `purpose` what needs NumPy."""
+    """Import rill.views. Raises ImportError if NumPy is missing. `purpose`: what needs NumPy, for the message."""
     try:
         from . import views
     except ModuleNotFoundError as missing:

@@ -30,7 +30,7 @@ def plain(value: Any) -> Any:
 
 
 def whole(what: str, value: Any, switches: bool = False) -> int:
-    """A whole number. switches: accept True and False."""
+    """Check a whole number. switches: accept True and False."""
     found = plain(value)
     if isinstance(found, bool) and not switches:
         raise _wrong(what, "a whole number", value)
@@ -41,7 +41,7 @@ def whole(what: str, value: Any, switches: bool = False) -> int:
 
 
 def number(what: str, value: Any, switches: bool = False) -> float:
-    """A number."""
+    """Check a number."""
     found = plain(value)
     if isinstance(found, bool) and not switches or isinstance(found, (str, bytes)) or hasattr(found, "ndim"):
         raise _wrong(what, "a number", value)
@@ -52,7 +52,7 @@ def number(what: str, value: Any, switches: bool = False) -> float:
 
 
 def switch(what: str, value: Any) -> bool:
-    """True or False; 0, 1 and None are accepted."""
+    """Check a switch, True or False; 0, 1 and None are accepted."""
     found = plain(value)
     if found is not None and not isinstance(found, (int, float)):
         raise _wrong(what, "True or False", value)
@@ -60,28 +60,28 @@ def switch(what: str, value: Any) -> bool:
 
 
 def text(what: str, value: Any) -> str:
-    """A text."""
+    """Check a text."""
     if not isinstance(value, str):
         raise _wrong(what, "a text", value)
     return value
 
 
 def path(what: str, value: Any) -> str:
-    """A path."""
+    """Check a path."""
     if not isinstance(value, (str, bytes, os.PathLike)):
         raise _wrong(what, "a path", value)
     return os.fsdecode(value)
 
 
 def paths(what: str, value: Any) -> list[str]:
-    """A list of paths."""
+    """Check a list of paths."""
     if isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable):
         raise _wrong(what, "a list of paths", value)
     return [path(what, one) for one in value]
 
 
 def function(what: str, value: Any) -> Any:
-    """A function."""
+    """Check a function."""
     if not callable(value):
         raise _wrong(what, "a function", value)
     return value

@@ -243,7 +243,7 @@ class Opened:
         return SearchConfig(self, out[0], sources)
 
     def request_settings(self, own: Mapping[str, Any], settings: Mapping[str, Any], given: bool) -> Any:
-        """The rill_settings of one request: its settings on top of the run's. Requires the lock."""
+        """Return the rill_settings of one request: its settings on top of the run's. Requires the lock."""
         run = {name: value for name, value in settings.items() if not tables.is_chain(name)}
         if any(tables.is_heuristic(name) for name in settings):
             run["heuristic"] = []  # a request cannot change heuristics, so their arguments do not matter here

@@ -174,7 +174,7 @@ class Report:
 
 
 def lines_of(inputs: Sequence[str], shard: int, shards: int) -> Iterator[bytes]:
-    """The lines of shard number `shard`, from 0. Bytes are divided evenly; a line belongs to the shard in which it begins."""
+    """Return the lines of shard number `shard`, from 0. Bytes are divided evenly; a line belongs to the shard in which it begins."""
     sizes = [os.path.getsize(path) for path in inputs]
     begin, end = sum(sizes) * shard // shards, sum(sizes) * (shard + 1) // shards
     for path, size, first in zip(inputs, sizes, itertools.accumulate([0, *sizes])):

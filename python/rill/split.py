@@ -24,7 +24,8 @@ _MIN_WIDTH, _SUSPICIOUS_RATIO = 100, 3
 
 
 def cuts_of(opened: Opened, text: bytes, always: bool) -> tuple[int, int, list[tuple[int, int]]] | None:
-    """Return what rill_model_split() finds: the number of sentences, the bytes before each, their places; None: the model never splits."""
+    """Return what rill_model_split() finds: the number of sentences, the length in bytes of the prefix that is put before each, and
+    where each begins and ends. None: the model never splits."""
     n, head, capacity = ffi.new("int32_t *"), ffi.new("size_t *"), 64
     with opened.lock:
         while True:
@@ -70,7 +71,8 @@ class _Line:
 
 
 def _join_text(between: Sequence[str], outputs: Sequence[Output]) -> str:
-    """Join as rill decode does: one space for several, and one where the input has none but the output may."""
+    """Join the outputs of sentences with the text between them, as `rill decode` does: runs of spaces become one space, and after an
+    output in ASCII comes a space even if the input has none there."""
     text = ""
     for i, gap in enumerate(between):
         last = i == len(outputs)

@@ -407,7 +407,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         import asyncio
 
         if pending is not None:
-            await asyncio.wait([pending])  # close() has cancelled it; a generator cannot be closed while it runs
+            await asyncio.wait([pending])  # close() has cancelled this read; the generator cannot be closed while it runs
         close = getattr(self._async_source, "aclose", None)
         if callable(close):
             await close()

@@ -24,7 +24,7 @@ _UNCHECKED = frozenset({"_loan", "__class__", "__array_finalize__", "__dict__"})
 
 
 class Loan:
-    """Whether the views of a call may still be used."""
+    """The time during which the views of a call may be used; `over` ends it."""
 
     __slots__ = ("over",)
 

@@ -29,17 +29,18 @@ class Desk:
     def __init__(self, opened: Opened, reader: Reader) -> None:
         self.opened, self.reader = opened, reader
         self.change = threading.Condition()
-        self.inputs: collections.deque[tuple[Any, Any, int]] = collections.deque()  # request, its owners, status (RILL_ERR_INPUT: bad)
+        # (request, the objects it points to, status; RILL_ERR_INPUT: an invalid input)
+        self.inputs: collections.deque[tuple[Any, Any, int]] = collections.deque()
         self.results: collections.deque[Result] = collections.deque()
         self.cancels: dict[int, bool | None] = {}
         self.stats = ffi.new("rill_stats *", {"struct_size": ffi.sizeof("rill_stats")})
         self.closed = self.stopping = self.done = False
         self.written = 0
-        self.reading: Any = None  # keeps alive what the request that was read last points to
+        self.reading: Any = None  # keeps the objects alive that the last request read points to
         self.failure: BaseException | None = None
 
     def work(self, handle: Any) -> None:
-        """Run everything: the workers' thread."""
+        """Run all workers. Runs on the workers' thread."""
         opened = self.opened
         with calls:
             status = lib.rill_workers_run_requests(opened.workers, lib.rillpy_read, handle, lib.rillpy_write, handle)
@@ -55,7 +56,7 @@ class Desk:
             self.change.notify_all()
 
     def settle(self) -> None:
-        """Cancel the inputs in `cancels`: on the workers' thread."""
+        """Cancel the inputs in `cancels`. Called on the workers' thread."""
         for identity, answer in self.cancels.items():
             if answer is None:
                 self.cancels[identity] = lib.rill_workers_cancel(self.opened.workers, identity) == lib.RILL_OK

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The layer and heads that alignments are taken from: "rill": {"alignment_layer": ..., "alignment_heads": ...} in config.json.
-Compared with models without these keys: one whose decoder ends with that layer, and one with the heads in reverse order, so that
-the first heads of both models are all heads of one.
+"""The keys alignment_layer and alignment_heads of "rill" in config.json choose the decoder layer and the heads whose attention is the
+alignment. A model with these keys is compared with two models without them. The decoder of the first ends with that layer. The
+second has its heads in reverse order, so that the first half of the heads of both models are all heads of one.
 
 usage: aligned_heads.py RILL DATA
 
@@ -21,7 +21,7 @@ OUTPUTS = ["t t", "b", "c a t"]
 
 
 def read_tensors(path):
-    """The header's entries, and each tensor's bytes."""
+    """Return the header's entries and the bytes of each tensor."""
     with open(path, "rb") as file:
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))
@@ -41,7 +41,7 @@ def write_tensors(path, tensors):
 
 
 def swap_rows(entry, block):
-    """The two heads' rows, which follow each other."""
+    """Swap the rows of the two heads, which are stored one after the other."""
     half = len(block) // 2
     return entry, block[half:] + block[:half]
 
@@ -54,7 +54,7 @@ def swap_columns(entry, block):
 
 
 def make(model, out, keys, change=None, **config_keys):
-    """A copy of the model with keys of "rill" and other changes."""
+    """Copy the model, with keys of "rill" and other changes."""
     shutil.copytree(model, out)
     path = os.path.join(out, "config.json")
     with open(path, encoding="utf-8") as file:
@@ -86,7 +86,7 @@ def other_way_round(tensors):
 
 
 def shares(rill, model, work):
-    """Of each pair the alignment, as rows of shares."""
+    """Return the soft alignment of each pair: a row of attention weights for each output token."""
     pairs = os.path.join(work, "pairs.tsv")
     with open(pairs, "w", encoding="utf-8") as file:
         file.writelines(f"{one}\t{other}\n" for one, other in zip(INPUTS, OUTPUTS))
@@ -96,7 +96,7 @@ def shares(rill, model, work):
 
 
 def warned(rill, model):
-    """Messages of opening the model."""
+    """Return the warnings that opening the model prints."""
     return subprocess.run([rill, "decode", "-m", model], input="w1\n", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
                           check=True).stderr
 

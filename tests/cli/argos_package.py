@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Packages of Argos Translate, and other CTranslate2 folders with SentencePiece's model in them, beside them, or nowhere.
+"""`rill convert` and `rill decode` with packages of Argos Translate and other CTranslate2 folders. The SentencePiece model is in the
+folder, beside it, or nowhere.
 
 usage: argos_package.py RILL ROOT
 
@@ -45,7 +46,7 @@ def convert(path, out):
 
 
 def pack(path, folder, *more):
-    """A zip as Argos makes it, of the folder's files; `more`: names of other entries in its folder."""
+    """Write a zip of the folder's files as Argos Translate does. `more`: names of further entries in its folder."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for top, _folders, names in os.walk(folder):
             for name in names:
@@ -56,7 +57,7 @@ def pack(path, folder, *more):
 
 
 def damage(path, out):
-    """A copy in which no packed bytes of model.bin can be unpacked."""
+    """Copy the package so that the compressed bytes of model.bin cannot be unpacked."""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     with zipfile.ZipFile(path) as archive:
@@ -68,7 +69,7 @@ def damage(path, out):
 
 
 def tokens_and_texts(model):
-    """What the model answers to tokens, as texts."""
+    """Decode TEXTS as SentencePiece tokens, and return the outputs as texts."""
     lines = [" ".join("▁" + word for word in text.split()) for text in TEXTS]
     found = decode(model, "--tokenized", lines=lines)
     check("tokens without a warning", found.stderr, "")
@@ -76,7 +77,7 @@ def tokens_and_texts(model):
 
 
 def check_codes():
-    """Packages with subword-nmt's codes, whose text is Moses'."""
+    """Packages with BPE codes of subword-nmt decode text with Moses' tokenization."""
     ct2_versions.TARGET = ["the", "is", "in", "T@@", "o@@", "m"]
     ct2_versions.SOURCE = [*ct2_versions.TARGET, ","]
     ct2_versions.write_folder("codes/model", 6, ct2_versions.make_model("f"), scales=False)
@@ -109,7 +110,7 @@ def contents(folder):
 
 
 def check_full_disk():
-    """A conversion that cannot write everything leaves the folder as it was, and names it."""
+    """A conversion that cannot write all of its files leaves the folder as it was, and its message names the folder."""
     before = contents("out6")
     for bytes_ in (100, 20000):
         found = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "convert_mt.py"), "package2.argosmodel", "--out", "out6"],
@@ -160,7 +161,7 @@ def main():
             check(" and ".join(names), (found.stdout, found.stderr), (expected, ""))
             shutil.rmtree("named")
         with open("package6/sentencepiece.model", "w", encoding="utf-8") as file:
-            file.write("#version: 0.2\na b\n")  # codes of a BPE
+            file.write("#version: 0.2\na b\n")  # codes of subword-nmt, no SentencePiece model
         check("a file that is no SentencePiece model", decode("package6/model").stderr.count(NO_TOKENIZER), 1)
 
         os.remove("package6/sentencepiece.model")

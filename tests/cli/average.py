@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rill convert average, with checkpoints made of a shipped model and noise that cancels.
+"""`rill convert average`. The checkpoints are a shipped model with noise added that cancels in the average.
 
 usage: average.py RILL TOOLS MODEL
 """
@@ -37,7 +37,7 @@ def run(*arguments, text=None):
 
 
 def checkpoint(name, sign, **config):
-    """The model's folder with sign * 1/8 of each weight's magnitude added, and keys of config.json replaced."""
+    """Copy the model with sign * 1/8 of each weight's magnitude added to the weight, and with keys of config.json replaced."""
     shutil.copytree(MODEL, name)
     tensors = read_safetensors(f"{MODEL}/model.safetensors")
     write_safetensors(f"{name}/model.safetensors", {key: value * np.float32(1 + sign / 8) for key, value in tensors.items()}, "F32")
@@ -77,7 +77,7 @@ def averages():
 
 
 def bfloat16():
-    """A file with a tensor in bfloat16, read."""
+    """Write a file with a tensor in bfloat16 and read it."""
     header = json.dumps({"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()
     with open("bf16", "wb") as file:
         file.write(len(header).to_bytes(8, "little") + header + bytes.fromhex("c03f00c0"))
@@ -85,7 +85,7 @@ def bfloat16():
 
 
 def full_disk():
-    """An average that cannot be written changes nothing, also if the output is one of the checkpoints."""
+    """An average that cannot be written changes no file, even if the output folder is one of the checkpoints."""
     before = {name: os.stat(f"more/{name}").st_mtime_ns for name in sorted(os.listdir("more"))}
     weights = read_safetensors("more/model.safetensors")
     done = subprocess.run([RILL, "convert", "average", "less", "more", "--out", "more"], capture_output=True, text=True,

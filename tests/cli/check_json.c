@@ -1,9 +1,9 @@
-/* check_json [--lines] FILE [PATH...]: checks that the file parses as JSON (with --lines: each of its lines), and
- * prints the values at the paths.
+/* check_json [--lines] FILE [PATH...]: check that the file (with --lines: each of its lines) parses as JSON, and print
+ * the values at the paths.
  *
- * A path is "seconds.total" or "items.0". Its value is printed on a line; with --lines, once per line of the file
- * that has it. Exit code 1 if something does not parse, or if a path is found nowhere. For the shell tests, which
- * cannot rely on another JSON reader. */
+ * A path is "seconds.total" or "items.0". The value at a path is printed on a line of its own; with --lines, once per
+ * line of the file that has the path. The exit code is 1 if something does not parse, or if a path is found nowhere.
+ * For the shell tests, which cannot rely on another JSON reader. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* A plugin of things that break their contract, each in one way, for `rill check`; "letters" alone keeps it.
+/* A test plugin for `rill check`: each domain but "letters" breaks the plugin contract in one way.
  *
- * The domains are one: a state is the last letter, and each letter's score follows from it and from the depth, plus what is wrong. */
+ * All domains are the same but for their fault. The state is the last letter. Each letter's score depends on the state
+ * and on the depth. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -21,9 +22,9 @@ typedef enum fault {
     NO_INPUT,
     BREAKS_STATE,
     SLOW,
-    RETURNS_PROBABILITIES, /* probabilities for their logarithms */
-    CHANGES_PARENT,        /* making a child changes its parent, which no child looks at */
-    CHANGES_ON_SCORE,      /* each time that a state is scored it is another */
+    RETURNS_PROBABILITIES, /* returns probabilities instead of log-probabilities */
+    CHANGES_PARENT,        /* writes to the parent's state when it makes a child's state */
+    CHANGES_ON_SCORE,      /* returns other scores each time that it scores the same state */
 } fault;
 
 typedef struct table {
@@ -35,12 +36,13 @@ typedef struct letters {
     rill_context *ctx;
     fault fault;
     int threads;
-    int broken; /* it has seen "break", and scores nothing any more */
+    int broken; /* the input "break" was encoded: every later score() fails */
     int32_t *node;
     size_t nodes;
 } letters;
 
-static int opened, encoded; /* models that are open, inputs so far: what no plugin may have */
+/* Global state, which no plugin may have: the number of open models, and of inputs encoded so far. */
+static int opened, encoded;
 
 static rill_status open_letters(const rill_domain *domain, rill_context *ctx, const rill_open_options *options,
                                 void **self, rill_domain_info *info)
@@ -110,7 +112,7 @@ static void share(float logp[ACTIONS])
     for (int32_t a = 0; a < ACTIONS; a++) logp[a] /= sum;
 }
 
-/* A NaN is written past rill_score_result_fill(), which would leave it out. */
+/* Writes a NaN without rill_score_result_fill(), which would leave it out. */
 static rill_status score(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out)
 {
     const letters *l = self;
@@ -163,7 +165,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
             how                              \
     }
 
-#ifdef FOR_SERVE /* rill-serve-plugin: what a server has to live with; `rill check` would wait for the slow one */
+#ifdef FOR_SERVE /* the plugin of the server's tests; `rill check` would take too long with "slow" */
 static const table tables[] = {DOMAIN("letters", NONE), DOMAIN("breaks", BREAKS_STATE), DOMAIN("slow", SLOW)};
 static const rill_domain *const domains[] = {&tables[0].domain, &tables[1].domain, &tables[2].domain, NULL};
 #else
@@ -177,7 +179,7 @@ static const rill_domain *const domains[] = {
     &tables[6].domain, &tables[7].domain, &tables[8].domain, &tables[9].domain, &tables[10].domain, NULL};
 #endif
 
-/* --- chains ------------------------------------------------------------------------------------------------------- */
+/* --- heuristics and scorers --------------------------------------------------------------------------------------- */
 
 static rill_status count_calls(const rill_heuristic *h, rill_context *ctx, const char *arguments, void **self)
 {

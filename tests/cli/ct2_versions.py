@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""One made-up model in each version of CTranslate2's model.bin, 1 to 6: all must give the same n-best lists.
+"""One made-up model is written in the versions 1 to 6 of CTranslate2's model.bin. All must give the same n-best lists.
 
 usage: ct2_versions.py RILL
 
-With RILL_TEST_LONG, CTranslate2 itself, if this Python has it, decodes the versions too, and must find rill's outputs.
+With RILL_TEST_LONG, CTranslate2 decodes the versions too, if this Python has it, and must find rill's outputs.
 """
 
 import json
@@ -19,8 +19,8 @@ SOURCE, TARGET = [f"q{i}" for i in range(12)], [f"a{i}" for i in range(9)]
 SPECIAL = ["<blank>", "<s>", "</s>"]
 CONFIG = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "decoder_start_token": "<s>", "add_source_bos": False,
           "add_source_eos": False, "layer_norm_epsilon": None}
-TYPES = {"f": (0, 4), "b": (1, 1), "h": (2, 2)}  # array codes: CTranslate2's number of the type, size of an element
-# OpenNMT-tf's names, by which revision 1 knows the tensors.
+TYPES = {"f": (0, 4), "b": (1, 1), "h": (2, 2)}  # array's type codes -> CTranslate2's number of the type, bytes of an element
+# Revision 1 of the format uses OpenNMT-tf's names of the tensors.
 FIRST_NAMES = [("embeddings_0/weight", "w_embs"), ("embeddings/weight", "w_embs"), ("weight", "kernel"), ("linear_0", "conv1d"),
                ("linear_", "conv1d_"), ("layer_norm", "LayerNorm"), ("projection", "dense")]
 
@@ -28,7 +28,7 @@ FIRST_NAMES = [("embeddings_0/weight", "w_embs"), ("embeddings/weight", "w_embs"
 # --- the model --------------------------------------------------------------------------------------------------------
 
 def make_model(kind):
-    """{name: (shape, code of the elements, elements)}; `kind` f or h: weights in fp32, or in 16 bits."""
+    """Return {name: (shape, type code of the elements, elements)}. `kind`: "f" for weights in fp32, "h" for weights in 16 bits."""
     rng, tensors = random.Random(5), {}
 
     def floats(name, shape, middle=0.0):
@@ -69,7 +69,7 @@ def make_model(kind):
 
 
 def settings(version):
-    """Scalars and tokens that a version has in variables."""
+    """Return the scalars and tokens that a version stores as variables."""
     sides = ("encoder/", "decoder/") if version >= 5 else ("",)
     found = {side + name: ((), code, [value]) for side in sides
              for name, code, value in (("num_heads", "h", HEADS), ("pre_norm", "b", 1), ("activation", "b", 0))}
@@ -103,13 +103,13 @@ def text(name):
 
 
 def write_bin(path, version, tensors, scales):
-    """`scales`: with the scale of 16-bit matrices, 1000; without, it is understood."""
+    """Write a model.bin. `scales`: 16-bit matrices have a scale of 1000 in the file; otherwise the reader must assume 1000."""
     tensors = {**settings(version), **tensors}
     if scales:
         tensors.update({name + "_scale": ((), "f", [1000.0]) for name, (_, code, _) in list(tensors.items())
                         if code == "h" and name.endswith("weight")})
     aliases = []
-    if version >= 3:  # the output layer's matrix a second time, under an alias
+    if version >= 3:  # The output layer's matrix is stored once: the embeddings are an alias of it.
         aliases = [("decoder/embeddings/weight", "decoder/projection/weight")]
         del tensors["decoder/embeddings/weight"]
         tensors.pop("decoder/embeddings/weight_scale", None)
@@ -169,7 +169,7 @@ def compare_with_ctranslate2(folder, lines, found):
 
 
 def check_refusals(rill, work):
-    """What version 5 says in variables that cannot be."""
+    """Invalid values of the variables of version 5 are refused."""
     for number, (name, variable, words) in enumerate([
             ("eos_token", ((3,), "b", list(b'a"b')), "expected a token without quotes, backslashes and control characters"),
             ("bos_token", ((201,), "b", [97] * 201), "expected a token of 1 to 200 bytes"),
@@ -192,7 +192,7 @@ def main():
         for kind in "fh":
             expected, model = None, make_model(kind)
             for version in (6, 5, 4, 3, 2, 1):
-                # Version 5 of this model asks for </s> after an input.
+                # Version 5 of this model adds </s> to inputs itself.
                 given = lines if version == 5 else [line + " </s>" for line in lines]
                 folder = os.path.join(work, f"{kind}{version}")
                 write_folder(folder, version, model, scales=kind == "h" and version in (6, 3))

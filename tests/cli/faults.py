@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every system call fails in turn over whole runs of the command.
+"""Make the system calls of whole runs of rill fail, one at a time.
 
 usage: faults.py RILL FAULTY DATA [--serve] [--all] [--only WORD]
 
-FAULTY is built from faulty.c. Without --all, a fixed selection of calls is tried. Each run must end, and not by a signal. If it
-ends as it would without the fault, nothing may be missing. Otherwise it reports what failed, naming the file or stream, and what it
-wrote is a prefix of the correct output. Reports are complete, or unchanged. An interrupted call or a short read is no failure and
-changes nothing.
+FAULTY is built from faulty.c. Without --all, a fixed selection of calls is tried. Each run must end, and not by a signal. If its
+exit code is 0, its output must be complete. Otherwise its message must name the file or stream that failed, and its output must be
+a prefix of the correct output. Reports are complete or unchanged. An interrupted call or a short read is no failure and changes
+nothing.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# Kinds of calls, with what may happen to them. "+": from that call on.
+# System calls -> errors to inject. A "+" makes this call and all later ones fail.
 FAULTS = {
     "read": ["EIO", "EINTR", "SHORT", "SHRINK"],
     "pread": ["EIO", "EINTR", "SHORT", "SHRINK"],
@@ -33,9 +33,9 @@ FAULTS = {
     "fopen": ["EMFILE"],
     "mmap": ["ENOMEM"],
 }
-HARMLESS = {"EINTR", "EAGAIN", "SHORT"}  # but for threads
+HARMLESS = {"EINTR", "EAGAIN", "SHORT"}  # no failures, except for threads
 SHARE = int(os.environ.get("RILL_TEST_SHARE", "1"))
-LIMIT = 60  # seconds; a run takes milliseconds
+LIMIT = 60  # seconds; a run without faults takes milliseconds
 OLD = "what stood there before\n"
 
 MODELS = ("semparse/tiny", "mt/shared", "shiftreduce/tiny")
@@ -46,19 +46,19 @@ BROKEN = """return { model = "semparse/tiny", input = "semparse.in", heuristics 
 """
 SWEEP = """return { model = "semparse/tiny", input = "semparse.in", sweep = rill.sweep{ k = {1, 2} } }
 """
-# Half of it is a script too.
+# The first half of this script is a valid script too.
 PLUGIN = 'rill.scorer{ name = "first", score = function(rows) end }\n' + "\n" * 200 + """
 rill.scorer{ name = "second", score = function(rows) end }
 """
 
 
 class Scenario:
-    """A command line with its own folder. `outputs`: files it streams to; `reports`: files that are written as a whole."""
+    """A command line, run in its own folder. `outputs`: files that the command streams to. `reports`: files that it writes as a whole."""
 
     def __init__(self, name, arguments, outputs=(), reports=(), streams=True, pipe=False):
         self.name, self.arguments, self.pipe = name, arguments, pipe
         self.outputs, self.reports = list(outputs), list(reports)
-        self.streams = streams  # standard output is results, of which a beginning is worth having
+        self.streams = streams  # standard output has results, and a run that fails may write some of them
 
 
 def scenarios():
@@ -87,7 +87,7 @@ def scenarios():
 
 
 def write_lines(data, folder):
-    """Inputs, in each model's own form: words of its vocabulary."""
+    """Write inputs of each model: random words of its vocabulary."""
     made = {}
     words = [w for w in (data / "semparse/tiny/source.vocab").read_text().split("\n") if w][3:]
     made["semparse"] = [" ".join(words[(i * (j + 3)) % len(words)] for j in range(1 + i % 5)) for i in range(30)]
@@ -126,12 +126,12 @@ class Bench:
             path.write_bytes(content)
 
     def run(self, scenario, fault):
-        """The exit code, stdout, stderr and the library's log."""
+        """Return the exit code, stdout, stderr, the files written and the log of faulty.c."""
         for name in ("o", "t", "s", "v", "log"):
             (self.folder / name).unlink(missing_ok=True)
         for name in scenario.reports:
             (self.folder / name).write_text(OLD)
-        # What sanitizers want to be loaded first may come second: faulty.c is not built with them.
+        # Sanitizers want to be loaded first. Here they may come second, since faulty.c is built without them.
         environment = dict(os.environ, LD_PRELOAD=self.faulty, FAULT_LOG=str(self.folder / "log"), LC_ALL="C",
                            ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "abort_on_error=1") + ":verify_asan_link_order=0")
         environment.pop("FAULT", None)
@@ -152,7 +152,7 @@ class Bench:
         log = (self.folder / "log").read_text() if (self.folder / "log").exists() else ""
         return {"code": process.returncode, "out": out, "err": err, "files": files, "log": log, "partial": partial}
 
-    # The defect of a run, or None.
+    # Return what is wrong with a run, or None.
     def judge(self, scenario, right, got, kind, action):
         code, harmless = got["code"], action in HARMLESS and kind != "thread"
         if code == "hang" or code < 0:
@@ -183,7 +183,7 @@ class Bench:
             return None if same else "ends well, and something is missing"
         if harmless:
             return f"fails, though nothing did: {got['err'][-200:]}"
-        # The workers' thread 2 is the first worker's: where it fails, thread 1, which only tries, fails too.
+        # Thread 2 belongs to the first worker. If it cannot start, the run fails too, since thread 1 was only a trial.
         excused = scenario.name == "workers" and got["fault"].startswith(("thread:2:", "thread:2+:"))
         if kind == "thread" and scenario.name in ("threads", "workers") and not excused:
             return f"fails, though one thread suffices: {got['err'][-200:]}"
@@ -197,7 +197,7 @@ class Bench:
 
     @staticmethod
     def name_of(line):
-        """What a message is to call the file that a line of the log is about."""
+        """Return the name that a message must give to the file in a line of the log."""
         _, descriptor, path = line.split(" ", 2)
         name = {"0": "standard input", "1": "standard output"}.get(descriptor, os.path.basename(path))
         return name.split(".")[0] if name.endswith(".partial") else name
@@ -227,7 +227,7 @@ class Bench:
             for action in actions:
                 plus = action.endswith("+")
                 chosen = range(1, n + 1) if every else sorted({1, n, 1 + len(scenario.name) * 7 % n}) if n else []
-                if chosen and not every:  # a share of them, others for each kind and scenario
+                if chosen and not every:  # SHARE > 1: only every SHARE-th call, from another start for each kind and scenario
                     chosen = chosen[self.turns % min(SHARE, len(chosen))::SHARE]
                     self.turns += 1
                 for number in chosen:
@@ -246,7 +246,7 @@ class Bench:
             self.bad.append(f"{scenario.name}, {fault} ({got['log'].strip()}): {trouble}")
 
     def try_broken_script(self):
-        """With one worker left, the failure names its cause, as with several."""
+        """With one worker left the message names the failure's cause, as with several workers."""
         (self.folder / "folder").mkdir()
         for script, words in (("run broken.lua", b"no such beam"), ("decode -m semparse/tiny -i folder", b"folder")):
             for fault in (None, "thread:1:EAGAIN"):
@@ -257,7 +257,7 @@ class Bench:
                     self.bad.append(f"{script}, {fault}: {got['err']}")
 
     def try_server(self):
-        """A server that lacks one of its threads does not start, and says what to do."""
+        """A server whose threads cannot be created does not start, and its message says what to do."""
         serve = Scenario("serve", ["serve", "-m", "semparse/tiny", "--port", "0", "--workers", "1"])
         for number in (1, 2, 3):
             got = self.run(serve, f"thread:{number}:EAGAIN")

@@ -1,12 +1,12 @@
-/* Fault injection for input and output: preloaded into the command, it makes one system call fail, or do less than
- * requested.
+/* Fault injection for input and output. Preloaded into a command, this library makes one system call fail, or do less
+ * than was requested.
  *
- * FAULT=CALL:N:ACTION the N-th call of that kind; "N+": that one and all later ones
- * FAULT_LOG=FILE gets "CALL DESCRIPTOR PATH" when it happens; without FAULT, at the end, the number of calls of each
- * kind
+ * FAULT=CALL:N:ACTION: the N-th call of that kind; "N+": this call and all later ones.
+ * FAULT_LOG=FILE: gets a line "CALL DESCRIPTOR PATH" for each faulty call. Without FAULT it gets the number of calls of
+ * each kind at the end.
  *
- * ACTION is an error's name, or SHORT: half of the bytes, or SHRINK: the file, if it is in the working directory,
- * loses its second half before it is read. */
+ * ACTION is one of three. An error's name: the call fails with this error. SHORT: it handles half of the bytes. SHRINK:
+ * a file in the working directory loses its second half before it is read. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +102,7 @@ __attribute__((destructor)) static void end(void)
     }
 }
 
-/* A file of the folder that we are in, and no other. */
+/* Cut a file to half of its size, if it is in the working directory. */
 static void shrink(const char *path)
 {
     char cwd[4096];
@@ -114,7 +114,7 @@ static void shrink(const char *path)
     syscall(SYS_close, fd);
 }
 
-/* What is to be done instead of this call. */
+/* Return the action for this call: an error's number, SHORT, SHRINK, or NOTHING. */
 static int fault(call which, const char *path, int fd)
 {
     char target[4096] = "", link[40];
@@ -133,7 +133,7 @@ static int fault(call which, const char *path, int fd)
     static result (*next)(__VA_ARGS__); \
     if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
 
-/* Fails as the action says; calls of other kinds go through. */
+/* Fail with the action's error number, if this call is the chosen one. */
 #define FAIL(which, path, fd, failed)        \
     const int what = fault(which, path, fd); \
     if (what > 0) {                          \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The colours of the pages of `rill serve` and `rill trace`, from their style sheets: text stands out from its ground on light and
-dark pages (WCAG 2.1, 1.4.3: a contrast of 4.5), and no text has a colour of its own.
+"""Check the colours of the pages of `rill serve` and `rill trace` in their style sheets. Text has a contrast of at least 4.5 with its
+background, on light and dark pages (WCAG 2.1, 1.4.3), and no text has a colour that is not a variable of the style sheet.
 
 usage: page_contrast.py SOURCE_ROOT
 """
@@ -10,9 +10,10 @@ import re
 import sys
 
 GROUNDS = ("ground", "box")
-TEXT = {"ink", "dull", "error"}  # in HTML
-CHART_TEXT = {"ink", "dull", "a"}  # in charts
-NO_TEXT = ("dot", "refill", "rect", "chosen", "fill-", "line-", "node-", "edge", ".grid", ".axis")  # shapes, by a part of their selector
+TEXT = {"ink", "dull", "error"}  # text colours of HTML
+CHART_TEXT = {"ink", "dull", "a"}  # text colours of charts
+# selectors of shapes, which have no text
+NO_TEXT = ("dot", "refill", "rect", "chosen", "fill-", "line-", "node-", "edge", ".grid", ".axis")
 
 
 def luminance(colour):
@@ -27,14 +28,14 @@ def contrast(one, other):
 
 
 def rules(text):
-    """The rules of a style sheet, those inside @media too: (selector, declarations)."""
+    """Return the rules of a style sheet, including those inside @media, as (selector, declarations)."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", text):
         yield selector.strip(), dict(re.findall(r"([\w-]+)\s*:\s*([^;]+?)\s*(?:;|$)", body))
 
 
 def schemes(view):
-    """The variables of the light page and of the dark one, which overrides some."""
+    """Return the variables of the light page, and those of the dark page, which overrides some."""
     found = {selector: body for selector, body in rules(view) if "--ground" in body}
     colours = [{name[2:]: value for name, value in body.items() if name.startswith("--")} for body in found.values()]
     assert len(colours) == 2 and any("not(.light)" in selector for selector in found), list(found)

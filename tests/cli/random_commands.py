@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Random command lines: none crashes, hangs or ends without a word, and what does not change answers changes none.
+"""Run random command lines: none may crash, hang or fail without a message, and options of the schedule may not change results.
 
 usage: random_commands.py RILL DATA [--n N] [--seed S] [--limit SECONDS]
 
-RILL: the command; DATA: tests/data. Each case draws a command, a tiny model or something that is none, inputs good and bad, and
-options with values good and bad; it is run as it is and, where it is a decode, once more under another schedule, with equal answers
-expected. A case depends on its seed alone, which a failure tells. Every option that `--help` names must be known here, so that a new
-one is tried too.
+RILL: the command; DATA: tests/data. Each case draws a command, a tiny model or an invalid path, and good and bad inputs and option
+values. A decode runs twice, under two schedules, and must give the same results. A case depends on its seed alone, which a failure
+prints. Every option that `--help` names must be known here, so that a new one is tried too.
 """
 
 import argparse
@@ -21,7 +20,7 @@ ODD_NUMBERS = ["-1", "0", "1e99", "nan", "-inf", "inf", "99999999999999999999", 
                "1/0", "1/6"]
 ODD_TEXTS = ["", " ", "nonsense", ":", "a:b:c", "\xff", "../", "/dev/null", "-", "--", "%s%n", "x" * 5000]
 
-# Options that change results: name -> good values. None: no value.
+# Options that change results -> good values. None: the option has no value.
 SEARCH = {
     "--beam-size": "1 2 3 5 17", "--max-children": "1 2 3 9", "--finish": "top immediate shrink one-step", "--stop-after": "1 2 5",
     "--patience": "0.5 1 2", "--min-length": "0 1 3", "--max-length": "1 4 20", "--length-penalty": "0 0.6 1", "--n-best": "1 2 5",
@@ -40,7 +39,7 @@ SEARCH = {
     "--split": "auto sentences off",
     "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--ids": None, "--pretty": None,
 }
-# Options that must not.
+# Options that must not change results.
 SCHEDULE = {
     "--batch-size": "1 2 7 100", "--max-in-flight": "1 3 50", "--max-batch-hypotheses": "0 1 10 200", "--refill-threshold": "1/6 1/2 1",
     "--sort": "none length longest-first longest-first:3",
@@ -49,9 +48,9 @@ SCHEDULE = {
     "--scheduler": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1M 64M",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }
-BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
+BOUNDS = {"--max-nodes", "--memory"}  # Without enough of these an input fails, so only good values are drawn.
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
-# Options that are set below, or that other tests cover.
+# Options that are set elsewhere in this file, or that other tests cover.
 OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
           "--language-columns", "--shard", "--tsv-column", "--jsonl", "--plugin", "--config", "--input", "--output",
           "--stats", "--trace", "--trace-trees", "--method", "--unordered", "--help"}
@@ -75,7 +74,7 @@ class Case:
         return self.draw.choice(ODD_NUMBERS + ODD_TEXTS)
 
     def options(self, table, max_options, odd):
-        """Up to so many options of a table, some of them with odd values."""
+        """Draw up to `limit` options of a table, some with bad values."""
         chosen = []
         for name in self.draw.sample(sorted(table), self.draw.randint(0, max_options)):
             if name not in KNOWN:
@@ -86,7 +85,7 @@ class Case:
         return chosen
 
     def models(self):
-        """A folder of a model, mostly; a domain goes with it."""
+        """Draw a model's folder, or sometimes an invalid path; return it with options that select the domain."""
         good = ["semparse/tiny", "semparse/odd", "shiftreduce/tiny", "shiftreduce/odd", "mt/shared", "mt/separate", "mt/fsmt", "mt/odd"]
         if self.chance(95):
             chosen = [os.path.join(self.data, self.draw.choice(good))]
@@ -100,7 +99,7 @@ class Case:
         return words
 
     def inputs(self):
-        """Some lines in bytes, not all of them text."""
+        """Draw some lines as bytes; some are no valid text."""
         lines = []
         for _ in range(self.draw.choice([0, 1, 2, 5, 12])):
             words = [self.draw.choice(WORDS) for _ in range(self.draw.choice([0, 1, 3, 8, 30]))]
@@ -118,14 +117,15 @@ class Case:
         return path
 
     def decode(self):
-        """A command to run, and the same under another schedule."""
+        """Draw a decode, and the same one under another schedule."""
         family = self.draw.choices(SAME_METHODS, [7, 1, 1, 1])[0]
         head = [self.tool, "decode", *self.models()]
         answers = self.options(SEARCH, 5, 4)
         source = self.file("in", self.inputs())
         reports = [word for name in ("--stats", "--trace") if self.chance(10) for word in (name, os.path.join(self.work, name[2:]))]
         schedule = SCHEDULE
-        if "--exact" in answers:  # whose search may end where states are too few; and which need not be long here
+        # The exact search may stop early if states are too few, so their number is not bounded. Here it also need not run long.
+        if "--exact" in answers:
             schedule = {name: values for name, values in SCHEDULE.items() if name not in BOUNDS}
             answers += [] if "--exact-rows" in answers else ["--exact-rows", "200"]
         one = [*head, *answers, "--method", self.draw.choice(family), *self.options(schedule, 4, 4), *reports]
@@ -133,7 +133,7 @@ class Case:
         return source, one, two
 
     def other(self):
-        """Another command, or an unknown one: only its exit is checked."""
+        """Draw another command or an unknown one; only its exit code is checked."""
         source = self.file("in", self.inputs())
         kind = self.draw.choice(["bench", "check", "eval", "info", "list", "actions", "run", "tune", "nothing"])
         if kind == "bench":
@@ -164,7 +164,7 @@ class Case:
 
 
 def known_options(tool):
-    """Options of every command, from --help."""
+    """Return the options of every command, from --help."""
     found = set()
     for command in ("decode", "bench", "tune", "eval", "info", "check", "list"):
         text = subprocess.run([tool, command, "--help"], capture_output=True, text=True, check=True).stdout
@@ -173,7 +173,7 @@ def known_options(tool):
 
 
 def look(command, source, limit):
-    """(status, output, problem or None)"""
+    """Run the command; return (exit code, output, problem or None)."""
     command = [word.encode("latin-1", "surrogateescape") for word in command]
     with open(source, "rb") as file:
         try:

@@ -1,6 +1,6 @@
 """Chromium for tests of pages, driven over its pipe: `with Browser(path) as b: b.open(url, width, "dark"); b.run("1 + 1")`.
 
---dump-dom would wait for a fixed virtual time, which passes while a busy server computes.
+--Chromium's --dump-dom would wait for a fixed virtual time, which may pass while a busy server computes.
 """
 
 import base64
@@ -66,7 +66,7 @@ class Browser:
     def open(self, url, width=1200, scheme="light"):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", url="about:blank")  # an address that differs after # alone would not be loaded
+        self.call("Page.navigate", url="about:blank")  # The browser does not load a page again if only the part after # differs.
         self.call("Page.navigate", url=url)
         self.until("location.href !== 'about:blank' && document.readyState === 'complete'")
 

@@ -1,4 +1,4 @@
-"""What tests of `rill serve` share: a running server with a client made of the standard library, and checks that are counted.
+"""Shared by the tests of `rill serve`: a running server, a client that needs only the standard library, and a counter of checks.
 
 A test is called with RILL SOURCE_ROOT as its first arguments.
 """
@@ -19,7 +19,8 @@ RILL, ROOT = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(ROOT, "examples", "models", "de-en")
 WORDS = ("ein eine der die mann frau hund kind ball haus rot blau läuft spielt sitzt steht mit und auf in vor einem dem straße "
          "wasser .").split()
-RACES = "RILL_TEST_RACES" in os.environ  # under a sanitizer that takes ten times as long: what threads share, with fewer inputs
+# Under a thread sanitizer, which takes ten times as long: only the tests of threads, with fewer inputs.
+RACES = "RILL_TEST_RACES" in os.environ
 rng = random.Random(7)
 failures = []
 checks = 0
@@ -38,7 +39,7 @@ def sentence(low=3, high=12):
 
 
 class Server:
-    """A running server; `with Server(options) as s`. Afterwards: its messages and its exit code."""
+    """A running server: `with Server(options) as s`. After the block, `s.log` has its messages and `s.code` its exit code."""
 
     def __init__(self, *options, models=(MODEL,)):
         command = [RILL, "serve", "--port", "0", *options]
@@ -56,7 +57,7 @@ class Server:
             elif not line:
                 raise SystemExit("the server did not start: " + self.log)
 
-        # Later messages are read as they come.
+        # A thread reads later messages as they come.
         self.reader = threading.Thread(target=self.listen)
         self.reader.start()
 
@@ -124,6 +125,6 @@ def until(what, seconds=120 if RACES else 20):
 
 
 def finish():
-    """The exit code, after the last line."""
+    """Print the number of checks and return the exit code."""
     print(f"{checks} checks, {len(failures)} failed")
     return 1 if failures else 0

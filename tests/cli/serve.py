@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`rill serve`, with a client made from the standard library. Responses equal `rill decode`'s for any other requests; bad requests get
-a status and a message; clients that disconnect, send slowly or come in numbers harm no other; accepted requests are answered when
-the server stops.
+"""`rill serve`, with a client that needs only the standard library. Responses equal `rill decode`'s, whatever other requests are in
+flight. Bad requests get a status and a message. Clients that disconnect, send slowly or come in large numbers harm no other
+client. Accepted requests are answered when the server stops.
 
 usage: serve.py RILL SOURCE_ROOT
 """
@@ -18,7 +18,7 @@ import time
 
 from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, rng, sentence, until
 
-WIDE = 10 if RACES else 30  # the width of searches that take long
+WIDE = 10 if RACES else 30  # the beam size of slow searches
 
 
 def answers(s):
@@ -53,7 +53,7 @@ def answers(s):
     check(not body["warnings"], "a list that is as long as was asked for")
     for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: beam-size is smaller than n-best"),
                           ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
-        for _ in range(2):  # from the search, and from the cache
+        for _ in range(2):  # first from the search, then from the cache
             code, body = s.decode(input="ein hund .", options=settings)
             n = len(body["outputs"])
             check(code == 200 and n < int(why.split()[1]) and body["warnings"][0].startswith(f"{n} {why}"), f"{settings}: {body}")
@@ -140,7 +140,8 @@ def description(s):
 
 
 def figures(s):
-    """The histogram of requests adds up: each bucket has all that took no longer, and the last one has all."""
+    """The histogram of requests adds up: each bucket counts all requests that took no longer than its bound, and the last one counts
+    all."""
     for body in ({"input": "ein hund ."}, {"input": "ein hund .", "k": 3}, {"inputs": [sentence(20, 30) for _ in range(30)]}):
         s.request("POST", "/v1/decode", body)
     text = s.request("GET", "/metrics")[1]
@@ -157,7 +158,7 @@ def figures(s):
 
 
 def slow_and_gone(s):
-    """A large request of a client that goes, or of one that stays, does not keep a small one waiting."""
+    """A small request does not wait behind a large one, whether the large one's client stays or disconnects."""
     settings, known = {"k": WIDE, "max-candidates": WIDE}, [sentence(1, 1) + f" {i}" for i in range(50 if RACES else 200)]
     check(s.decode(inputs=known, options=settings)[0] == 200, "some that the cache has")
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(700)] + known, "options": settings}).encode()
@@ -187,7 +188,8 @@ def slow_and_gone(s):
 
 
 def streams(s):
-    """What is final stays, and begins the output; a client that goes in the middle is noticed."""
+    """Text that a stream calls final stays, as the beginning of the output. The server notices a client that disconnects during its
+    stream."""
     lines = [sentence(8, 20) for _ in range(6)]
     plain = decode_lines(lines)
     text = s.request("POST", "/v1/decode", {"inputs": lines, "stream": True})[1]
@@ -210,7 +212,7 @@ def streams(s):
 
 
 def answered_before(s):
-    """Identical requests, earlier or in flight, are not decoded again; different ones are."""
+    """Identical requests, earlier or in flight, are not decoded again; different requests are."""
     line, count = sentence(10, 12), lambda name: s.counts()["inputs_" + name + "_total"]
     before, first = count("from_cache"), s.decode(input=line)
     check(s.decode(input=line) == first and count("from_cache") == before + 1, "an answer that was given before")
@@ -242,14 +244,14 @@ def answered_before(s):
         results = [f.result() for f in asked]
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
-    code, body = s.decode(input=line, timeout=1e-9)  # of another search than was kept
+    code, body = s.decode(input=line, timeout=1e-9)  # A deadline makes another search than the one in the cache.
     check(code == 422 and body["error"] == {"code": "timeout", "message": "the deadline passed while the input was queued"},
           f"late: {code} {body}")
     check(s.decode(**slow, timeout=1e-9) == results[0], "what is known is not late")
 
 
 def bounds(s):
-    """A request cannot exceed the server's limits; a deadline holds in the queue too."""
+    """A request cannot exceed the server's limits. A deadline also holds while the request is queued."""
     for name in ("k", "n-best", "max-candidates"):
         code, body = s.decode(input="a", options={name: 1001})
         check(code == 400 and "--max-beam-size" in body["error"]["message"], f"{name}: {code} {body}")
@@ -265,7 +267,7 @@ def bounds(s):
 
 
 def wishes(s):
-    """Constraints and glossaries of requests are `rill decode --constraints`'s."""
+    """Constraints and glossaries of a request give the results of `rill decode --constraints`."""
     lines = ["Ein Hund läuft über die Wiese.", "Zwei Männer sitzen."]
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("ban:dog\nrequire:women\n")
@@ -296,7 +298,7 @@ def wishes(s):
 
 
 def reload():
-    """New models take over from the old ones without a lost request; what cannot be read leaves the old ones."""
+    """When models are reloaded, new ones replace the old ones and no request is lost. If a new model cannot be read, the old one stays."""
     with tempfile.TemporaryDirectory() as folder:
         link, other = os.path.join(folder, "model"), os.path.join(folder, "token")
         os.symlink(MODEL, link)
@@ -324,7 +326,7 @@ def reload():
 
 
 def page(s):
-    """The page needs no other file; serve_page.py looks at it in a browser."""
+    """The page loads no other file. (serve_page.py tests it in a browser.)"""
     code, text, headers = s.request("GET", "/")
     check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
     check("frame-ancestors 'none'" in headers["Content-Security-Policy"], "no other page shows it, whose address could send inputs")
@@ -406,7 +408,7 @@ def libre():
 
 
 def languages():
-    """A model's languages are those of its name, FROM-TO with one dash; which source is not guessed where there are several."""
+    """A model named FROM-TO, with one dash, has these languages. If several models have the target, the source language is not guessed."""
     plain = decode_lines(["ein hund ."])[0]
     with Server(models=("de-en=" + MODEL, "fr-en=" + MODEL)) as s:
         request = lambda **body: s.request("POST", "/translate", {"q": "ein hund .", **body})[:2]
@@ -423,7 +425,7 @@ def languages():
 
 
 def ordinals(s):
-    """German numbers with a dot before a word are ordinals, of one or two digits."""
+    """In German, a number of one or two digits with a dot before a word is an ordinal and ends no sentence."""
     for text, n in (("Am 23. Mai läuft ein Hund.", 1), ("Am 3. Mai läuft ein Hund.", 1), ("Der 1. Hund. Der 12. Mann.", 2),
                     ("Das war 1923. Ein Hund läuft.", 2), ("Es sind 123. Ein Hund läuft.", 2)):
         code, body = s.decode(input=text, split="sentences")
@@ -454,7 +456,7 @@ def stopping():
 
 
 def usage():
-    # The aliases; patience is the search's.
+    # Aliases of the server's options. --patience is an option of the search.
     old = ["--max-waiting", "9", "--max-width", "90", "--drain", "9"]
     with Server("--patience", "3", *old, "--max-body-size", "1K", "--cache-size", "0") as s:
         check(s.request("GET", "/v1/models")[1]["models"][0]["options"]["stop_after"] == 15, "--patience is the search's")
@@ -479,7 +481,7 @@ def usage():
 
 def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)  # servers inherit it where it was ignored
+        signal.signal(number, signal.SIG_DFL)  # The servers would inherit an ignored signal from this process.
     with Server("--request-timeout", "3", "--workers", "2") as s:
         for part in (answers, refusals, description, streams, answered_before, bounds, wishes, ordinals, figures, page, slow_and_gone):
             if not RACES or part not in (refusals, description, ordinals, figures):

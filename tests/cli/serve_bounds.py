@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Limits of one request to `rill serve`: every setting in the server's description, with its extremes and words, each with a deadline
-and without one. A request is refused with the setting to lower, or completes; no other request waits, and the server stops on
-request.
+"""Limits of one request to `rill serve`. Every setting of the server's description is sent with its extreme values and words, with a
+deadline and without one. A request is refused with the name of the setting to lower, or it completes. No other request waits, and
+the server stops on request.
 
 usage: serve_bounds.py RILL SOURCE_ROOT
 """
@@ -15,18 +15,18 @@ from rill_server import Server, check, decode_lines, finish
 
 WIDTH = 10
 MODELS = [os.path.join(sys.argv[2], "examples", "models", name) for name in ("de-en", "geo")]
-# Parameters of sampling and selection have no effect alone.
+# These parameters of sampling and beam groups have no effect without others.
 BESIDE = {"temperature": {"num-samples": 4}, "top-k": {"num-samples": 4}, "top-p": {"num-samples": 4}, "seed": {"num-samples": 4},
           "diversity-penalty": {"beam-groups": 2, "beam-size": 4}}
 LINE = "Ein Hund läuft über die Wiese."
 
 
-# Of a setting that is a number.
+# Values to try for a numeric setting.
 NUMBERS = [0, -1, 1, 65536, 1 << 20, 1 << 31, 1e308, "inf", "nan"]
 
 
 def extremes(schema):
-    """What a setting may be asked to be: the ends of its range, numbers inside and outside it, words."""
+    """Return the values to try for a setting: the ends of its range, numbers inside and outside it, and words."""
     if "enum" in schema:
         return schema["enum"]
     if schema.get("type") == "integer":
@@ -47,7 +47,7 @@ class Counting(Server):
 
 
 def request(s, model, settings, again=True, **more):
-    """One request and the server's state after it. Returns its status and response."""
+    """Send one request and check the server's counters after it. Return the status and the response."""
     before = s.counts_of(model)
     code, body = s.decode(model=model, options=settings, timeout=0.3, **({"input": LINE} | more))
     said = body.get("error", {}).get("message", "")
@@ -55,7 +55,7 @@ def request(s, model, settings, again=True, **more):
     check(s.counts_of(model)["inputs_under_way"] == 0, f"{model} {settings}: nothing is under way behind the answer")
     after = s.counts_of(model)
     steps, rows = (after[count] - before[count] for count in ("timesteps_total", "expansions_total"))
-    if code == 400 and rows > 0 and again:  # the last timestep of the request before may have been counted late
+    if code == 400 and rows > 0 and again:  # The counter may have included the last timestep of the request before this one only now.
         return request(s, model, settings, again=False, **more)
     check(code != 400 or (rows == 0 and said), f"{model} {settings}: refused before any work: {said}")
     check(rows <= WIDTH * steps, f"{model} {settings}: {rows} rows in {steps} timesteps")
@@ -82,7 +82,7 @@ def every_option(s):
 
 
 def together(s):
-    """What is multiplied by several settings, or by the number of inputs, is one bound."""
+    """A product of several settings, or of a setting and the number of inputs, is limited too."""
     for settings, word in (({"beam-groups": 65536}, "groups: 65536"), ({"patience": 50}, "stop-after comes to"),
                            ({"beam-size": 10, "patience": 1.5}, "stop-after comes to 15"),
                            ({"exact": True}, '"exact" is an option of the whole run'),
@@ -104,7 +104,7 @@ def together(s):
 
 
 def memory():
-    """Samples of a whole vocabulary, for several inputs."""
+    """Samples of the whole vocabulary for several inputs complete."""
     asked = {"num-samples": 1000, "top-k": 0}
     with Counting("--max-request", "256M") as s:
         code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], options=asked, timeout=0.3)
@@ -117,7 +117,7 @@ def memory():
 
 
 def looked_at():
-    """A trace, which nothing else would end for long, ends with the server."""
+    """A trace runs without a limit, but ends when the server stops."""
     s = Counting("--shutdown-timeout", "0", "--max-request", "10000M", models=MODELS[1:])
     settings = {"beam-size": 30, "min-length": 100000, "max-length": 100000}
     body = json.dumps({"inputs": ["what states border texas"] * 20, "options": settings}).encode()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""LibreTranslate's Python client and another one, unchanged, against `rill serve`. Without the packages the test exits with 77 and says so;
-with RILL_TEST_LONG, which `./dev test --long` sets, it installs them into a separate environment first.
+"""LibreTranslate's Python client and another client, both unchanged, work with `rill serve`. Without the packages the test exits with
+77 and says so; with RILL_TEST_LONG, which `./dev test --long` sets, it installs them into a separate environment first.
 
 usage: serve_clients.py RILL SOURCE_ROOT
 """
@@ -31,7 +31,7 @@ def run_in_new_environment():
 
 
 def official(libretranslatepy, s, translated):
-    """libretranslatepy sends forms, and the key as a field of the form, in the body of GET /languages too."""
+    """libretranslatepy sends forms. It sends the API key as a field of the form, also in the body of GET /languages."""
     client = libretranslatepy.LibreTranslateAPI(f"http://localhost:{s.port}", "secret word")
     check(client.translate("Ein Hund.", "de", "en") == translated[0], "libretranslatepy: a text")
     check(client.languages() == [{"code": "de", "name": "German", "targets": ["en"]}], "libretranslatepy: languages")
@@ -50,7 +50,7 @@ def official(libretranslatepy, s, translated):
 
 
 def typed(libretranslate_aio, s, translated):
-    """libretranslate-aio checks the types of answers, and sends lists as repeated fields."""
+    """libretranslate-aio checks the types in responses, and sends lists as repeated fields."""
     with libretranslate_aio.LibreTranslate(f"http://localhost:{s.port}", api_key="secret word") as client:
         check(client.health(), "libretranslate-aio: health")
         check([(one.code, one.name, one.targets) for one in client.languages()] == [("de", "German", ["en"])], "languages")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve` over HTTP: ambiguous requests are refused, pages of other origins cannot send requests, a token must match completely,
-idle connections block nobody, and timeouts apply to sending requests, not to computing responses.
+"""`rill serve` over HTTP. Ambiguous requests are refused, pages of other origins cannot send requests, and an API key must match
+completely. Idle connections block nobody. Timeouts apply to sending requests, not to computing responses.
 
 usage: serve_http.py RILL SOURCE_ROOT
 """
@@ -20,7 +20,7 @@ SECOND = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\
 
 
 def talk(s, data, seconds=5):
-    """Everything that the server sends in response to these bytes until it closes, and whether it closes."""
+    """Return everything that the server sends in response to these bytes until it closes, and whether it closes the connection."""
     link = s.raw(data)
     link.settimeout(seconds)
     said, closed = b"", True
@@ -40,7 +40,7 @@ def codes(said):
 
 
 def framing(s):
-    """RFC 9112, 3.2, 5.1, 6.1, 6.3: a message that two parsers may read differently is refused, and nothing after it is read."""
+    """RFC 9112, 3.2, 5.1, 6.1, 6.3: a message that two parsers may read differently is refused, and the bytes after it are not read."""
     length = b"Content-Length: %d\r\n" % len(BODY)
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
     behind = b"0\r\n\r\n" + SECOND
@@ -62,15 +62,14 @@ def framing(s):
             (b"Transfer-Encoding:\r\n", chunked, 501), (b"X Y: 1\r\n" + length, BODY, 400), (b"X\tY: 1\r\n" + length, BODY, 400)):
         for method in (b"POST /v1/decode", b"GET /health"):
             said, closed = talk(s, method + b" HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n" + body + SECOND)
-            # (libmicrohttpd writes the head of its own responses twice)
-            # (and newer versions refuse a transfer coding themselves, with 400)
+            # libmicrohttpd writes the head of its own responses twice. Newer versions refuse a transfer coding themselves, with 400.
             check(set(codes(said)) in ({code}, {min(code, 400)}) and closed, f"{method} {headers}: {codes(said)} {closed} {said[-100:]}")
     for line, host, code in ((b"HTTP/1.1", b"", 400), (b"HTTP/1.1", b"Host: localhost\r\nHost: localhost\r\n", 400),
                              (b"HTTP/1.1", b"Host: localhost\r\nhost: evil.example\r\n", 400),
                              (b"HTTP/1.0", b"Host: localhost\r\nHost: localhost\r\n", 400), (b"HTTP/1.0", b"", 200)):
         said, closed = talk(s, b"POST /v1/decode " + line + b"\r\n" + host + length + b"\r\n" + BODY + (SECOND if code != 200 else b""))
         check(codes(said) == [code] and closed, f"{line} {host}: {codes(said)} {closed}")
-    # Folded lines, which another version of the library may read: then they are as if they were not.
+    # Folded header lines: they may be refused. A version of libmicrohttpd that accepts them must join them correctly.
     fold = b"Content-Length:\r\n %d\r\n" % len(SECOND)
     for headers in (fold, b"X: 1\r\n" + fold, b"Content-Length:\r\n\t%d\r\n" % len(SECOND), b"Content-Length: 0\r\n %d\r\n" % len(SECOND),
                     b"Content-Length: 6\r\n 2\r\n", b"Transfer-Encoding:\r\n chunked\r\n", b"Transfer-Encoding: chun\r\n ked\r\n",
@@ -88,7 +87,7 @@ def framing(s):
 
 
 def request(s, headers, path="/v1/decode", body=BODY, method="POST"):
-    """The status, the response and its headers, with these request headers and those that the body needs."""
+    """Send a request with these headers and those that its body needs. Return the status, the response and its headers."""
     lines = [f"{method} {path} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers]
     said = talk(s, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)[0]
@@ -100,7 +99,7 @@ JSON, FORM = ("Content-Type", "application/json"), ("Content-Type", "application
 
 
 def sources(s, allowed=()):
-    """Pages of other origins cannot send requests, under any name of the server; clients other than browsers can."""
+    """Pages of other origins cannot send requests, by whichever name they call the server. Clients that are no browsers can."""
     port, own = s.port, ("Host", f"localhost:{s.port}")
     for host in (f"localhost:{port}", "localhost", "LocalHost", "localhost.", f"127.0.0.1:{port}", "127.8.9.10", "[::1]", f"[::1]:{port}",
                  "rill.localhost", f"localhost:{port + 1}", socket.gethostname()):
@@ -125,7 +124,7 @@ def sources(s, allowed=()):
 
 
 def types(s):
-    """A body that a page can send without a preflight is not accepted as JSON; curl's default content type is."""
+    """A content type that a page can send without a CORS preflight is not accepted as JSON. curl's default content type is accepted."""
     own, page = ("Host", f"localhost:{s.port}"), ("Origin", f"http://localhost:{s.port}")
     plain = decode_lines([INPUT])[0]
     for kind, without, within in (([JSON], 200, 200), ([("Content-Type", "Application/JSON; charset=utf-8")], 200, 200), ([], 200, 415),
@@ -145,7 +144,7 @@ def types(s):
 
 
 def origins():
-    """Pages of allowed origins can send requests and read responses; a proxy may forward an allowed origin's host."""
+    """Pages of allowed origins can send requests and read responses. A proxy may forward the allowed origin's host name."""
     one, two = "https://translate.example", "http://localhost:3000"
     with Server("--allow-origin", one, "--allow-origin", two) as s:
         own = ("Host", f"localhost:{s.port}")
@@ -172,7 +171,7 @@ def origins():
 
 
 def is_open(link):
-    """Whether the server has not closed the connection; pending bytes are read."""
+    """Read what has come, and return whether the server has kept the connection open."""
     link.setblocking(False)
     try:
         while link.recv(65536):
@@ -185,7 +184,7 @@ def is_open(link):
 
 
 def idlers():
-    """Idle connections block nobody, in any state; connections with requests in flight stay."""
+    """Idle connections, wherever they are in a request, block nobody. Connections with requests in flight stay open."""
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(30 if RACES else 60)],
                         "options": {"k": 30, "max-candidates": 30}}).encode()
@@ -208,7 +207,7 @@ def idlers():
 
 
 def nul_in_path(s):
-    """A path or a field of a query does not end at %00."""
+    """A path or a field of a query that contains %00 does not end there."""
     for path in ("/%00", "/health%00", "/metrics%00x", "/v1/decode%00"):
         for method in ("GET", "POST"):
             code, body, _ = s.request(method, path)
@@ -219,7 +218,8 @@ def nul_in_path(s):
 
 
 def above_the_limit():
-    """While every connection waits for its response, others may ask how the server is; decoding is refused, and goes on afterwards."""
+    """While all connections wait for responses, /health and the like are still answered. Decoding is refused until connections are free
+    again."""
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
     with Server("--max-connections", "3", "--request-timeout", "600") as s:
         busy = []
@@ -227,7 +227,8 @@ def above_the_limit():
             large = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 1000)],
                                 "options": {"k": 60, "max-candidates": 60}}).encode()
             busy.append(s.raw(head % len(large) + large))
-        time.sleep(1)  # another connection would take the place of one whose request has not arrived
+        # Wait until these requests have arrived: the server would close a connection whose request has not, to make room for another.
+        time.sleep(1)
         check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
         for path in ("/health", "/ready", "/metrics", "/v1/models", "/"):
             code, _, headers = s.request("GET", path, timeout=30)
@@ -246,7 +247,7 @@ def above_the_limit():
 
 
 def heads():
-    """The errors of heads are JSON, also where the library would answer with a page of its own."""
+    """Errors in request heads are JSON, even where libmicrohttpd would send a page of its own."""
     with Server() as s:
         for n in (33000, 48000, 60000):
             for line in (b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"a" * n),
@@ -261,7 +262,7 @@ def heads():
 
 
 def addresses():
-    """The client with the most connections loses one first: another client's slow upload stays."""
+    """Over the limit, the client with the most connections loses one first: another client's slow upload stays."""
     with Server("--max-connections", "8", "--request-timeout", "600") as s:
         slow = socket.create_connection((s.host, s.port), source_address=("127.0.0.2", 0))
         slow.sendall(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY[:5])

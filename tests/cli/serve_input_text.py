@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve`: the meaning of inputs, for every domain. Non-breaking spaces of web pages separate words, byte order marks are not
-part of a text, brackets outside trees are text, and a request states how its inputs are read. Results equal `rill decode`'s.
+"""`rill serve`: how inputs of every domain are read. Non-breaking spaces of web pages separate words, byte order marks are not part
+of a text, and brackets outside trees are text. A request can say how its inputs are read. Results equal `rill decode`'s.
 
 usage: serve_input_text.py RILL SOURCE_ROOT
 """
@@ -57,7 +57,7 @@ def brackets(s):
 
 
 def forms(s):
-    """A request is read as by a model opened with its options, and no cached or running response with other options is used for it."""
+    """A request's options of reading work as a model's do, and responses with other such options are not reused, cached or running."""
     forms_of_it = (({}, ()), ({"input_format": "text"}, ("--input-format", "text")), ({"input-format": "auto", "tokenized": False}, ()),
                    ({"tokenized": True}, ("--tokenized",)), ({"input_format": "text", "tokenized": True, "k": 1}, ("--tokenized", "-k1")))
     cases = [("gum", text, *form) for text in (TREE, "The_DT cat_NN sat_VBD", "(CD included)", "Don't go.") for form in forms_of_it]
@@ -89,7 +89,7 @@ def forms(s):
 
 
 def greek(s):
-    """The name of a model gives the language, as the name of its folder does to `rill decode`."""
+    """The name of a model gives the language, as the name of a model's folder does in `rill decode`."""
     text = "Ein Hund bellt; Eine Katze schläft."
     apart = [decode("de-en", part) for part in ("Ein Hund bellt;", "Eine Katze schläft.")]
     code, body = s.decode(model="el-en", input=text, split="sentences")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve` as LibreTranslate's clients expect it: keys in every place that they use, forms of three kinds, names of languages,
-multilingual models, and broken forms of strangers.
+"""`rill serve` as LibreTranslate's clients expect it: API keys in all places that clients use, three encodings of forms, names of
+languages, multilingual models, and malformed forms.
 
 usage: serve_libretranslate.py RILL SOURCE_ROOT
 """
@@ -27,7 +27,7 @@ def multipart(fields, boundary="b0und"):
 
 
 def keys(s):
-    """The API key counts in the query, a form, JSON or the header; a wrong one or none is refused in LibreTranslate's form."""
+    """The API key is accepted in the query, a form, JSON or the header. A wrong or missing one is refused in LibreTranslate's form."""
     def everywhere(key):
         fields = {**FIELDS, "api_key": key}
         yield "JSON", s.request("POST", "/translate", fields)
@@ -42,7 +42,7 @@ def keys(s):
         plain = plain or body
         check(code == 200 and body == plain and "\n" in body["translatedText"], f"the key in {where}: {code} {body}")
     for key in ("secret wor", "secret words", "", "secret word\0"):
-        for where, (code, body, headers) in itertools.islice(everywhere(key), 5 if "\0" in key else 6):  # a header cannot have a NUL
+        for where, (code, body, headers) in itertools.islice(everywhere(key), 5 if "\0" in key else 6):  # a header cannot contain a NUL
             check(code == 401 and isinstance(body["error"], str) and headers["WWW-Authenticate"] == "Bearer",
                   f"another key, {key!r}, in {where}: {code} {body}")
     for key in (None, 3, ["secret word"], {"secret word": 1}, True):
@@ -61,7 +61,7 @@ def keys(s):
 
 
 def forms(s):
-    """Fields of the query and of the body are one form; repeated q are a list; broken forms get a sentence."""
+    """Fields of the query and of the body are merged, and a repeated q is a list. Malformed forms are refused with a message."""
     translated = [decode_lines([text])[0] for text in ("Ein Hund.", "Ein Mann.")]
     expected = {"translatedText": translated[0]}
     two = {"translatedText": translated}
@@ -96,7 +96,7 @@ def forms(s):
 
 
 def numbers(s):
-    """A number is decimal, and whole in JSON whether written 2 or 2.0."""
+    """Numbers are decimal; in JSON, a whole number may be written 2 or 2.0."""
     answer = lambda value: s.request("POST", "/translate", urllib.parse.urlencode({**FIELDS, "alternatives": value}), FORM)[0]
     fields = json.dumps(FIELDS)[:-1] + ', "alternatives": '
     json_answer = lambda value: s.request("POST", "/translate", fields + value + "}")[0]
@@ -108,7 +108,8 @@ def numbers(s):
 
 
 def multilingual():
-    """A multilingual model serves all of its pairs, beside models named after theirs; short codes find its own codes."""
+    """A multilingual model serves all of its language pairs, beside models named after one pair. Short language codes select its own
+    codes."""
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "nllb")
         shutil.copytree(os.path.join(ROOT, "tests", "data", "mt", "ct2-nllb"), model)
@@ -142,7 +143,7 @@ def multilingual():
 
 
 def leaver(s):
-    """A client that ends its side of the connection counts as gone, not as a failure of the server."""
+    """A client that closes its side of the connection counts as disconnected, not as a failure of the server."""
     body = json.dumps({**FIELDS, "q": ["Ein Hund und zwei Katzen."[:i % 20] + f" {i}." for i in range(300)]}).encode()
     head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     with s.raw(head.encode() + body) as link:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Concurrent requests to `rill serve` with random settings: each has the response, to the last digit, that it has alone, and is
-refused with the same message. By hand with --n 1000.
+"""Concurrent requests to `rill serve` with random settings. Each must get the same response, to the last digit, as when it is sent
+alone, or the same error message. For a longer test by hand: --n 1000.
 
 usage: serve_mixed_requests.py RILL SOURCE_ROOT [--n REQUESTS] [--seed S]
 """
@@ -21,7 +21,7 @@ AT_ONCE = 6
 
 
 def draw_request(rng, model, lines, text, values):
-    """A request of one or a few inputs; constraints and a glossary are words that the model knows."""
+    """Draw a request of one or two inputs. Constraints and glossaries use words that the model knows."""
     request = {"model": model, "inputs": rng.sample(lines, rng.choice([1, 1, 2])), "options": random_requests.draw(rng, values),
                "tokens": rng.random() < 0.5}
     if rng.random() < 0.25:
@@ -43,7 +43,7 @@ def answer(server, request):
 
 
 def mix(server, pool, rng, model, *drawn):
-    """How many timesteps the requests took together, and one after the other; how many were answered."""
+    """Send requests concurrently, then one after the other. Return the timesteps of both, and how many requests succeeded."""
     requests = [draw_request(rng, model, *drawn) for _ in range(AT_ONCE)]
     counts = [server.counts_of(model)["timesteps_total"]]
     together = list(pool.map(lambda request: answer(server, request), requests))
@@ -56,7 +56,7 @@ def mix(server, pool, rng, model, *drawn):
     return counts[1] - counts[0], counts[2] - counts[1], sum(code == 200 for code, _ in together)
 
 
-READING = {"input-format", "tokenized"}  # how an input is read, which is its model's and no search's
+READING = {"input-format", "tokenized"}  # how inputs are read: an option of the model, not of the search
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The page of `rill serve` in Chromium: light, dark and on a phone, it is readable and fits; examples, languages, copying, saving, and
-the API key. Runs with RILL_TEST_LONG, which `./dev test --long` sets. RILL_SCREENSHOTS=DIR keeps pictures of the page.
+"""The page of `rill serve` in Chromium. It is readable and fits the screen: light, dark and on a phone. Its examples, languages,
+copying, saving and API key work. Runs with RILL_TEST_LONG, which `./dev test --long` sets. RILL_SCREENSHOTS=DIR keeps pictures of
+the page.
 
 usage: serve_page.py RILL SOURCE_ROOT
 """
@@ -44,7 +45,7 @@ def outputs(b):
 
 
 def shows(b, url):
-    """An empty box shows an example of the model and decodes it; the page is readable wherever it is shown."""
+    """An empty box shows an example for the model and decodes it. The page is readable on light, dark and narrow screens."""
     for width, scheme in ((1200, "light"), (1200, "dark"), (390, "light"), (390, "dark")):
         what = f"{width} pixels, {scheme}"
         b.open(url, width, scheme)
@@ -65,7 +66,7 @@ def shows(b, url):
 
 
 def copies_and_saves(b, url):
-    """An output is copied as it is; the tree is saved whole, in its own colours."""
+    """An output is copied unchanged. The tree is saved whole, in the colours of the page."""
     b.open(url)
     b.run("document.getElementById('text').value = 'Ein Mann.'; document.getElementById('n-best').value = 1")
     decode(b)
@@ -91,7 +92,7 @@ def copies_and_saves(b, url):
 
 
 def languages(b):
-    """A multilingual model has pickers, and its example follows the source language."""
+    """A multilingual model has language pickers, and the example follows the source language."""
     with Server("--language-columns", models=("nllb=" + os.path.join(ROOT, "tests", "data", "mt", "ct2-nllb"),)) as s:
         b.open(f"http://{s.host}:{s.port}/", 390, "dark")
         check(b.until("document.getElementById('from').options.length === 6"), "the source languages")
@@ -109,7 +110,7 @@ def languages(b):
 
 
 def api_key(b):
-    """Without its key the page asks once and waits; with it, it goes on."""
+    """Without its API key the page asks for the key once and waits; with the key, it goes on."""
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("secret\n")
         file.flush()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`rill serve` with a model whose plugin fails: requests in flight get the error, other models are unaffected, and the model is opened
-again.
+"""`rill serve` with a model whose plugin fails. Requests in flight get the error, other models are unaffected, and the server opens
+the model again.
 
 usage: serve_reopen.py RILL SOURCE_ROOT PLUGIN
 """
@@ -57,7 +57,7 @@ def opened_again(folder):
 
 
 def cannot_be_opened(folder):
-    """A model without its folder stays failed, with a message; when the folder is back, it is opened."""
+    """A model whose folder is missing stays failed, with a message. When the folder is back, the model is opened."""
     other = folder + ".gone"
     with Server("--plugin", PLUGIN, models=(folder,)) as s:
         os.rename(folder, other)

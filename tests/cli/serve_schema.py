@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""One schema of options and results: what JSON lines, requests to `rill serve`, config.json and run files accept and refuse, and how they
-say so; what the server tells of itself can be sent back; the examples of docs/ are valid by its description.
+"""One schema of options and results. JSON lines, requests to `rill serve`, config.json and run files accept and refuse the same
+options, with the same messages. The options that the server lists can be sent back to it. The examples in docs/ are valid by its
+OpenAPI description.
 
 usage: serve_schema.py RILL SOURCE_ROOT
 """
@@ -24,7 +25,7 @@ def called(words, text):
 
 
 def json_lines(objects):
-    """The results, and the messages on stderr."""
+    """Decode the objects as JSON lines; return the results and the messages on stderr."""
     text = "".join(json.dumps(item) + "\n" for item in objects)
     run = called(["decode", "-q", "-m", MODEL, "--jsonl"], text)
     return [json.loads(line) for line in run.stdout.splitlines()], run.stderr
@@ -37,7 +38,7 @@ def lua(value):
 
 
 def config_json(options):
-    """The message for options in a model's config.json; "" if they are accepted."""
+    """Return the error message for these options in a model's config.json; "" if they are accepted."""
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "m")
         os.mkdir(model)
@@ -63,7 +64,7 @@ def run_file(text):
 
 
 def values(s):
-    """Every source accepts the same values of an option, and has the same message for a bad one."""
+    """All sources accept the same values of an option, and give the same message for a bad value."""
     good = [("beam_size", "3"), ("beam_size", 3.0), ("distinct", 1), ("distinct", "true"), ("distinct", False), ("length_penalty", "1/2"),
             ("length_penalty", "0.5"), ("length_penalty", 0), ("finish", "top"), ("num_beams", 4)]
     bad = [("beam_size", 2.5, '"2.5" is not a whole number from 1 to 65536'),
@@ -86,7 +87,7 @@ def values(s):
 
 
 def names(s):
-    """A name that no input may set, or that is unknown, has one sentence in JSON lines and HTTP."""
+    """For a name that is unknown or that no input may set, JSON lines and HTTP give the same message."""
     of_run = ("scheduler", "absolute", "prune_absolute", "alignment", "weights", "pretty", "method", "heuristics", "exact")
     cases = [*((name, "an option of the whole run") for name in of_run),
              ("lenght_penalty", 'did you mean "length-penalty"?'), ("early_stopping", "of transformers"), ("kk", 'did you mean "k"?')]
@@ -97,7 +98,7 @@ def names(s):
 
 
 def containers(s):
-    """Options are in "options": another name of it is refused by that name."""
+    """Options are in "options". Another name of this key is refused with a message that names it."""
     for name in ("settings", "setings", "Options", "search", "params", "option", "setting"):
         for value in ({"kx": 2}, {}):
             results, _ = json_lines([{"text": LINE, name: value}])
@@ -122,7 +123,7 @@ def containers(s):
 
 
 def other_rows():
-    """A run file's options and config.json's hold the same rows."""
+    """The options of a run file and of config.json accept the same values."""
     for name, value in (("prune_absolute", 5), ("heuristics", ["absolute:5"]), ("heuristic", ["absolute:5"]), ("heuristic", "absolute:5"),
                         ("scheduler", "all"), ("weights", "f32"), ("source_lang", "de"), ("scorers", ["word_reward:0.1"])):
         messages = (config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
@@ -132,7 +133,7 @@ def other_rows():
 
 
 def examples(s):
-    """config.json's example of an input is a line; the server lists it, and can decode it."""
+    """The example of an input in config.json must be one line. The server lists it and can decode it."""
     for value in (3, ["a"], "a" * 256, "a\nb"):
         check("a line of at most 255 bytes" in config_json({"example": value}), f"{value!r:.20}: {config_json({'example': value})}")
     check(config_json({"example": "a" * 255}) == "" and config_json({"example": "ä"}) == "", "examples of any kind")
@@ -141,7 +142,7 @@ def examples(s):
 
 
 def models(s):
-    """A request can send the server's description of its options back."""
+    """A request can send back the options that the server lists."""
     model = s.request("GET", "/v1/models")[1]["models"][0]
     everything, schemas = model["options"], s.request("GET", "/openapi.json")[1]["components"]["schemas"]
     options = {name: value for name, value in everything.items() if name in schemas["Options"]["properties"]}
@@ -169,7 +170,7 @@ def resolve(doc, schema):
 
 
 def valid(doc, schema, value):
-    """Whether a value fits a schema of the description, as far as the description uses schemas."""
+    """Whether a value is valid by a schema, for the keywords of JSON Schema that the description uses."""
     schema = resolve(doc, schema)
     if "oneOf" in schema and "properties" not in schema:
         return sum(valid(doc, one, value) for one in schema["oneOf"]) == 1
@@ -191,7 +192,7 @@ def valid(doc, schema, value):
 
 
 def documented(s):
-    """The manual's requests, and those with aliases, are valid by the OpenAPI description; so are the responses."""
+    """The requests in the manual, also with aliases of options, are valid by the OpenAPI description, and so are the responses."""
     doc = s.request("GET", "/openapi.json")[1]
     schemas, n = doc["components"]["schemas"], 0
     for page in ("docs/guides/serve.md", "docs/guides/translate.md", "README.md"):
@@ -212,8 +213,8 @@ def documented(s):
 
 
 def examples_of_description(s):
-    """Every example of the description can be pasted: it fits its schema, and the server decodes it. --openapi prints the same
-    description, with the options of all domains."""
+    """Every example in the description is valid by its schema, and the server decodes it. `--openapi` prints the same description, with
+    the options of all domains."""
     doc, n = s.request("GET", "/openapi.json")[1], 0
     for path, operations in doc["paths"].items():
         for kind, media in operations.get("post", {}).get("requestBody", {}).get("content", {}).items():
@@ -242,7 +243,7 @@ def examples_of_description(s):
 
 
 def failures_of_inputs(s):
-    """One vocabulary of codes."""
+    """Error codes of inputs are the same in JSON lines and HTTP."""
     long = " ".join(["hund"] * 400)
     results, _ = json_lines([{"text": long}, {"text": LINE, "options": {"k": 0}}, {"text": 3}])
     codes = [result["error"]["code"] for result in results]
@@ -252,7 +253,7 @@ def failures_of_inputs(s):
 
 
 def stopped():
-    """A request that the server stopped is answered by a sentence and 503."""
+    """A request that the server stops gets status 503 and a message."""
     with Server("--shutdown-timeout", "0", "--threads", "1") as s:
         inputs = [" ".join(["ein hund"] * 15) + f" {i}" for i in range(900)]
         body = json.dumps({"inputs": inputs, "options": {"k": 90, "max_children": 90}})

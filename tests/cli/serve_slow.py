@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`rill serve` with searches in flight, on a model that takes a third of a second per timestep: which requests share a search, what a
-deadline returns, what is abandoned, and that the request timeout covers receiving a request, not computing its response.
+"""`rill serve` with searches in flight, on a model that takes a third of a second per timestep. It tests which requests share a
+search, what a deadline returns, which searches are abandoned, and that the request timeout covers receiving a request, not
+computing its response.
 
 usage: serve_slow.py RILL SOURCE_ROOT PLUGIN
 """
@@ -21,7 +22,7 @@ pool = concurrent.futures.ThreadPoolExecutor(8)
 
 @contextlib.contextmanager
 def serving(*options):
-    """A server with the slow model, and the same without the sleep to compare with."""
+    """A server with two models: the slow one, and the same without delays to compare with."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for name in ("slow", "letters"):
@@ -34,7 +35,7 @@ def serving(*options):
 
 
 def begin(s, **body):
-    """A request to the slow model, whose search is under way when this returns, or which waits for one."""
+    """Send a request to the slow model; return when its search is running, or waits for one that is."""
     before = s.counts_of("slow")
     asked = pool.submit(s.decode, model="slow", **body)
 
@@ -47,14 +48,14 @@ def begin(s, **body):
 
 
 def whole(s, text, **more):
-    """The expected result, from the model without delays."""
+    """The expected result, decoded by the model without delays."""
     code, body = s.decode(model="letters", input=text, **more)
     check(code == 200, f"{text}: {code} {body}")
     return body["outputs"]
 
 
 def is_late(answer):
-    """Whether the deadline came before the search's end."""
+    """Whether the deadline passed before the search ended."""
     code, body = answer
     if code == 422:
         return body["error"]["code"] == "timeout"
@@ -62,7 +63,7 @@ def is_late(answer):
 
 
 def sharing(s):
-    """Equal inputs share a search, unless one of them has a deadline: that is its own, and nothing of it is kept."""
+    """Identical requests share a search. A request with a deadline gets its own search, whose result is not cached."""
     plain = whole(s, "x")
     shared = lambda: s.counts_of("slow")["inputs_shared_total"]
     asked, before = begin(s, input="x"), shared()
@@ -83,7 +84,7 @@ def sharing(s):
 
 
 def streaming(s):
-    """A stream of an input that another request decodes without streaming starts its own search; a second stream joins it."""
+    """A stream does not share a search with a request that is not streamed; a second stream of the same input does."""
     plain = whole(s, "s")
     asked = begin(s, input="s")
     before = s.counts_of("slow")["inputs_shared_total"]
@@ -99,7 +100,7 @@ def streaming(s):
 
 
 def giving_up(s):
-    """A search that nobody waits for is ended: the engine takes no more timesteps for it."""
+    """When all clients of a search have disconnected, the search ends: the engine runs no more timesteps for it."""
     steps = lambda: s.counts_of("slow")["timesteps_total"]
     before = steps()
     check(s.decode(model="slow", input="a whole one")[0] == 200, "a whole search")
@@ -119,7 +120,7 @@ def giving_up(s):
 
 
 def waiting():
-    """A deadline is of the request: what it has waited in the queue is no longer there for its search."""
+    """The deadline counts from the request's arrival: time spent in the queue is not available to the search."""
     with serving("--workers", "1", "--max-items", "1") as s:
         steps = lambda: s.counts_of("slow")["timesteps_total"]
         before = [begin(s, input=text, timeout=1.2) for text in "ab"]

@@ -52,13 +52,13 @@ static void finds_what_was_kept(void **state)
     keep(c, 2, "");
     assert_string_equal(find(c, 1), "one");
     assert_string_equal(find(c, 2), "");
-    keep(c, 1, "another"); /* a response never changes: the first stays */
+    keep(c, 1, "another"); /* the first response stays: a response to a key never changes */
     assert_string_equal(find(c, 1), "one");
     assert_int_equal(cache_n_entries(c), 2);
     cache_destroy(c);
 }
 
-/* Keys are bytes: a NUL is one of them, and a part of a key is another key. */
+/* Keys are bytes: a key may contain a NUL, and a prefix of a key is another key. */
 static void keys_are_bytes(void **state)
 {
     static const char bytes[] = "a\0b";
@@ -81,7 +81,7 @@ static void keys_are_bytes(void **state)
     cache_destroy(c);
 }
 
-/* Many entries: each is found, and can be dropped. */
+/* With many entries, each is found and can be dropped. */
 static void many_entries(void **state)
 {
     cache *c = cache_create(1 << 20);
@@ -89,7 +89,7 @@ static void many_entries(void **state)
     for (int i = 0; i < 3000; i++) keep_number(c, i);
     assert_int_equal(cache_n_entries(c), 3000);
     for (int i = 0; i < 3000; i++) is_number(c, i);
-    for (int i = 3000; i < 40000; i++) keep_number(c, i); /* far more than its capacity */
+    for (int i = 3000; i < 40000; i++) keep_number(c, i); /* more entries than the capacity holds */
     assert_true(cache_n_bytes(c) <= 1 << 20);
     assert_true(cache_n_bytes(c) > (1 << 20) - 1000);
     const int n = (int)cache_n_entries(c);
@@ -99,7 +99,7 @@ static void many_entries(void **state)
     cache_destroy(c);
 }
 
-/* The responses are long and of many lengths, so that a new one replaces several. */
+/* The responses are long and of many lengths, so that a new one may replace several old ones. */
 static void stays_within_its_bytes(void **state)
 {
     enum { CAPACITY = 20000, LONG = 9000 };
@@ -126,10 +126,10 @@ static void drops_what_was_used_longest_ago(void **state)
     cache *c = cache_create(1000);
     int n = 0;
     (void)state;
-    while (cache_n_entries(c) == (size_t)n) keep_number(c, n++); /* the last one had the first dropped */
+    while (cache_n_entries(c) == (size_t)n) keep_number(c, n++); /* until adding an entry drops the first one */
     assert_true(n > 4);
     assert_null(find(c, 0));
-    is_number(c, 1); /* used: so the next to go is 2 */
+    is_number(c, 1); /* a lookup of 1: now 2 is the one that was not used for longest */
     keep_number(c, n);
     is_number(c, 1);
     assert_null(find(c, 2));
@@ -147,7 +147,7 @@ static void keeps_nothing_too_large(void **state)
     keep_number(c, 1);
     keep(c, 2, answer);
     assert_null(find(c, 2));
-    is_number(c, 1); /* nothing was dropped for it */
+    is_number(c, 1); /* a response that is too large drops no other */
     keep_number(none, 1);
     assert_null(find(none, 1));
     assert_int_equal(cache_n_bytes(none), 0);

@@ -15,11 +15,11 @@
 
 #include "http_server.h"
 
-/* The watching thread's epoll_wait(): its events can be held back until the test releases them. */
+/* Replaces the watching thread's epoll_wait(), so that the test can hold events back and release them. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;
-    int holds, held, calls; /* events are to be kept; are kept; how often it was called */
+    int holds, held, calls; /* whether to hold events back; whether an event is held back; number of calls */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
 
 int epoll_wait(int epoll, struct epoll_event *events, int max_events, int timeout)
@@ -54,7 +54,7 @@ static void wait_until_held(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-/* All that was found by now has been looked at when this returns. */
+/* Release the events that were held back, and return when the watching thread has handled them. */
 static void release_events(void)
 {
     pthread_mutex_lock(&gate.lock);
@@ -64,7 +64,7 @@ static void release_events(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-/* A client; counts the reports that it is gone. */
+/* A client, with the number of reports that it has disconnected. */
 typedef struct client {
     int gone;
 } client;
@@ -92,7 +92,7 @@ static void wait_until_gone(client *c)
     pthread_mutex_unlock(&gate.lock);
 }
 
-/* A connection's two ends; ours has the number `fd`, where that is 0 or more. */
+/* Connect a pair of sockets. If fd >= 0, the server's end gets this descriptor. */
 static void connect_pair(int end[2], int fd)
 {
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, end), 0);
@@ -121,7 +121,7 @@ static void tells_who_has_gone(void **state)
     shutdown(one[1], SHUT_WR);
     wait_until_gone(&first);
     watch_stop_wait(w, one[0]);
-    /* The connection's next request is watched again, and its client is still disconnected. */
+    /* The connection's next request is watched again, and the disconnected client is reported again. */
     first.gone = 0;
     watch_wait(w, one[0], &first);
     wait_until_gone(&first);
@@ -133,7 +133,8 @@ static void tells_who_has_gone(void **state)
     close(two[0]);
 }
 
-/* The event of a disconnected client is pending while its connection ends and another one takes the descriptor. */
+/* While the event of a disconnected client is pending, its connection ends and another connection gets the
+ * descriptor. */
 static void stale_event_of_a_reused_descriptor(void **state)
 {
     client gone = {0}, stays = {0};
@@ -155,14 +156,15 @@ static void stale_event_of_a_reused_descriptor(void **state)
     watch_wait(w, again[0], &stays);
     release_events();
     assert_int_equal(times(&stays), 0);
-    assert_int_equal(times(&gone), 0); /* nobody watched for it any more */
+    assert_int_equal(times(&gone), 0); /* the request is not watched any more */
     close(again[1]);
     wait_until_gone(&stays);
     watch_close(w);
     close(again[0]);
 }
 
-/* The same with a connection whose next request has not come: there is nobody to report to. */
+/* The event of a disconnected client arrives after the request was answered, before the next one: it is not
+ * reported. */
 static void event_after_the_answer(void **state)
 {
     client first = {0};
@@ -191,7 +193,7 @@ static int is_open(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT) < 0;
 }
 
-/* When all slots are taken, the connection that is idle for longest is shut down, and a busy one only if none is
+/* When all slots are taken, the connection that has been idle for longest is shut down; a busy one only if none is
  * idle. */
 static void idle_connections_are_closed(void **state)
 {
@@ -209,23 +211,24 @@ static void idle_connections_are_closed(void **state)
     watch_wait(w, end[0][0], &busy);
     watch_answering(w, end[1][0]);
     usleep(2000);
-    watch_begin(w, end[2][0]); /* its next request's time begins: it is the one that came last */
+    /* starts the time of the next request: now this connection was idle for the shortest time */
+    watch_begin(w, end[2][0]);
     assert_true(watch_limit(w, end[4][0], N + 1));
     for (int i = 0; i < N; i++) assert_true(is_open(end[i][1]));
     static const int order[] = {3, 2, 1};
     for (int turn = 0; turn < 3; turn++) {
         watch_limit(w, end[4][0], N - turn);
-        watch_limit(w, end[4][0], N - turn); /* a slot is free already */
+        watch_limit(w, end[4][0], N - turn); /* shuts down no other: a slot is free already */
         for (int i = 0; i < N; i++) {
             int is_gone = 0;
             for (int i_gone = 0; i_gone <= turn; i_gone++) is_gone |= order[i_gone] == i;
             assert_int_equal(is_open(end[i][1]), !is_gone);
         }
     }
-    assert_false(watch_limit(w, end[4][0], 1)); /* one is busy, and the one that has just come is one too many */
+    assert_false(watch_limit(w, end[4][0], 1)); /* two are left, the busy one and the new one, which is refused */
     assert_true(watch_limit(w, end[4][0], 2));
     assert_true(is_open(end[0][1]) && is_open(end[4][1]));
-    watch_end(w, end[3][0]); /* what was shut down is counted until it ends, and no longer */
+    watch_end(w, end[3][0]); /* a connection that was shut down is counted until watch_end() */
     watch_end(w, end[2][0]);
     watch_end(w, end[1][0]);
     watch_stop_wait(w, end[0][0]);

@@ -1,5 +1,5 @@
-/* Documents (cli/serve/document.h), for any page: text outside sentences stays, tags keep their order, and replacing
- * each sentence with itself reproduces the text. */
+/* Documents (cli/serve/document.h), for any HTML page. Text outside sentences stays, tags keep their order, and
+ * replacing each sentence by itself reproduces the page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "document.h"
 
-/* The output of a part by a list: "input=output". */
+/* Look up the output of a part in a list of "input=output" pairs. */
 static const char *listed(const char *const *pairs, const char *part, size_t length)
 {
     for (; *pairs; pairs++)
@@ -21,7 +21,7 @@ static const char *listed(const char *const *pairs, const char *part, size_t len
     return NULL;
 }
 
-/* Join a document by such a list; pairs NULL: each part is its own output. */
+/* Join a document with the outputs of such a list. If pairs is NULL, each part is its own output. */
 static char *join(const document *d, const char *const *pairs)
 {
     const int32_t n = document_n_parts(d);
@@ -75,7 +75,7 @@ static void sentences(void **state)
     assert_int_equal(parts_of("Eins. Zwei!\nDrei", DOCUMENT_LINES, &first), 2);
     assert_string_equal(first, "Eins. Zwei!");
     assert_int_equal(parts_of(" \n \xc2\xa0 ... \n", DOCUMENT_SENTENCES, &first), 0);
-    joins("Vier.", DOCUMENT_SENTENCES, outputs, "Vier."); /* without an output it stays */
+    joins("Vier.", DOCUMENT_SENTENCES, outputs, "Vier."); /* a part without an output stays unchanged */
 }
 
 /* A full stop after an ordinal, an abbreviation or an initial ends no sentence; one after a word or a long number
@@ -136,7 +136,8 @@ static void pages(void **state)
     joins("<p>\n  Ein <b>gro&szlig;er</b>\n Hund. </p>", DOCUMENT_HTML, outputs, "<p>\n  A <b>large</b> dog. </p>");
     joins("<td>A &amp; B &lt; C</td><td title='a>b'>Hier.</td>", DOCUMENT_HTML, outputs,
           "<td>C &gt; B &amp; A</td><td title='a>b'>Here.</td>");
-    joins("Zwei <i>Wege</i>.", DOCUMENT_HTML, outputs, "Two <i>ways</i>."); /* not found: in proportion */
+    /* "ways" has no source word that equals it: the tags go in proportion to the positions */
+    joins("Zwei <i>Wege</i>.", DOCUMENT_HTML, outputs, "Two <i>ways</i>.");
     joins("<b>Hier.</b> <i>Das geht.</i>", DOCUMENT_HTML, outputs, "<b>Here.</b> <i>That works.</i>");
     joins("<b>Eins</b> und <i><u>zwei</u></i>.", DOCUMENT_HTML, outputs, "<b>One</b> and <i><u>two</u></i>.");
     joins("<script>if (a < b) Hier.</script><pre>Hier.</pre><div translate=\"no\">Hier.<div>Hier.</div></div>Hier.",
@@ -146,7 +147,8 @@ static void pages(void **state)
           "<!DOCTYPE html><!-- Hier. -->Here.<br>Here.");
 }
 
-/* Elements whose text has no tags end at their own end tag; attributes mark what is not to be translated. */
+/* <script> and the like have text without tags, and end at their own end tag. Attributes mark text that is not
+ * translated. */
 static void elements(void **state)
 {
     static const char *const outputs[] = {"Hier.=Here.", "a<b Hier.=a<b Here.", NULL};
@@ -181,7 +183,7 @@ static void elements(void **state)
     joins("<a href=/x/>Hier.</a>", DOCUMENT_HTML, outputs, "<a href=/x/>Here.</a>");
 }
 
-/* A possible line break within a word has no effect on its output: the word is whole. */
+/* <wbr> within a word, a possible line break, does not split the word or change its output. */
 static void breaks(void **state)
 {
     static const char *const outputs[] = {"Donaudampf.=Danube steam.", "Donaudampf=Danube", NULL};
@@ -197,7 +199,7 @@ static void breaks(void **state)
                                "e\xe2\x80\x8br.");
 }
 
-/* What is not known as an entity, and sentences without an output, are as they were. */
+/* Unknown entities, and sentences without an output, stay as they were written. */
 static void kept_as_written(void **state)
 {
     static const char *const outputs[] = {"Eins zwei.=One two.", NULL};
@@ -218,7 +220,8 @@ static void kept_as_written(void **state)
     document_close(d);
 }
 
-/* Time grows with the text and not with its square, and parts stop soon after what is wanted. */
+/* document_open() takes time in proportion to the text, not to its square, and stops soon after the limit of 1000
+ * parts. */
 static void large_pages(void **state)
 {
     static const char *const bits[] = {"1<p>",
@@ -262,7 +265,7 @@ static uint32_t draw(uint32_t below)
     return (number >> 8) % below;
 }
 
-/* The tags of a page in order; nothing else. */
+/* Return the tags of a page in order, without its text. */
 static char *page_tags(const char *page)
 {
     char *out = calloc(1, strlen(page) + 1), *to = out;

@@ -1,4 +1,4 @@
-/* The line reader: lines of all kinds from files and pipes, and its manners towards a busy engine. */
+/* The line reader: all kinds of lines from files and pipes, and no long wait for a pipe while the engine has work. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A removed file with these bytes, opened as an input. The input keeps the path, for messages, until the next call. */
+/* Open a removed file with these bytes as an input. The input keeps the path for messages until the next call. */
 static void open_bytes(cli_input *input, const char *bytes, size_t length)
 {
     static char path[32];
@@ -43,7 +43,7 @@ static void open_bytes(cli_input *input, const char *bytes, size_t length)
     unlink(path);
 }
 
-/* A pipe whose one end is read as an input, which closing closes with it, and whose other end is the caller's. */
+/* Open a pipe: the input reads one end and closes it; *to gets the other end, to write to. */
 static cli_input open_pipe(int *to)
 {
     int ends[2];
@@ -103,7 +103,7 @@ static void input_empty(void **state)
     cli_input_close(&input);
 }
 
-/* A mark at the beginning is not the first word's; one elsewhere, or a part of one, is the text's. */
+/* A byte order mark at the beginning is skipped. One elsewhere, or a part of one, is text. */
 static void input_mark(void **state)
 {
     static const char bytes[] = "\xef\xbb\xbf"
@@ -130,7 +130,7 @@ static void input_mark(void **state)
     cli_input_close(&input);
 }
 
-/* The mark comes in parts. */
+/* A byte order mark that arrives byte by byte is skipped too. */
 static void input_mark_through_a_pipe(void **state)
 {
     int to;
@@ -148,15 +148,15 @@ static void input_mark_through_a_pipe(void **state)
     cli_input_close(&input);
 }
 
-/* A signal that comes just before the wait ends it too. Without an end this would wait for ever. */
+/* Raise a signal just before the wait. It must end the wait, which would otherwise last for ever. */
 static void *get_interrupted(void *user)
 {
-    pthread_sigmask(SIG_UNBLOCK, user, NULL); /* inherited */
+    pthread_sigmask(SIG_UNBLOCK, user, NULL); /* the thread has inherited the blocked signal */
     raise(SIGINT);
     return NULL;
 }
 
-/* Libraries' threads may get signals; the main thread, which blocks them here, heeds them. */
+/* A signal that another thread gets must be passed on to the main thread. Return whether it is. */
 static int only_main_thread_heeds(void)
 {
     sigset_t one;
@@ -210,7 +210,7 @@ static void input_nul(void **state)
     cli_input_close(&input);
 }
 
-/* Lines of all lengths around the buffer's size, each of a different letter. */
+/* Lines of all lengths around the buffer's size, each of a different letter, are read whole. */
 static void input_long_lines(void **state)
 {
     static const size_t lengths[] = {1, 65535, 65536, 65537, 131071, 131072, 0, 400000, 1000000, 2};
@@ -251,10 +251,10 @@ static void input_pipe(void **state)
     expect(&input, RILL_OK, "one");
     double start = cli_now();
     expect_nothing_yet(&input);
-    assert_true(cli_now() - start >= 0.001); /* the writer was given a moment */
+    assert_true(cli_now() - start >= 0.001); /* The first read waits a moment for the writer. */
     start = cli_now();
     for (int i = 0; i < 100; i++) expect_nothing_yet(&input);
-    assert_true(cli_now() - start < 0.1); /* but not again and again */
+    assert_true(cli_now() - start < 0.1); /* Later reads do not wait again. */
     assert_int_equal(write(to, "o\nthree", 7), 7);
     assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_OK);
     assert_int_equal(length, 3);
@@ -265,7 +265,7 @@ static void input_pipe(void **state)
     cli_input_close(&input);
 }
 
-/* Complete lines stay; an interrupted one is dropped. */
+/* If the file gets shorter, complete lines are read and an incomplete one is dropped. */
 static void input_that_gets_shorter(void **state)
 {
     enum { LINES = 20000 };
@@ -280,7 +280,7 @@ static void input_that_gets_shorter(void **state)
     for (size_t i = 7; i < sizeof bytes; i += 8) bytes[i] = '\n';
     open_bytes(&input, bytes, sizeof bytes);
     expect(&input, RILL_OK, "aaaaaaa");
-    assert_int_equal(ftruncate(input.fd, sizeof bytes - 12), -1); /* it is open to be read */
+    assert_int_equal(ftruncate(input.fd, sizeof bytes - 12), -1); /* the input is opened for reading only */
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", input.fd);
     assert_int_equal(truncate(path, sizeof bytes - 12), 0);
@@ -326,7 +326,7 @@ static void progress_text(void **state)
     assert_non_null(strstr(text, "left 2:01:39"));
 }
 
-/* The line is drawn for the first time an interval after the start. */
+/* The progress line is drawn for the first time one interval after the start. */
 static void progress_is_due(void **state)
 {
     cli_progress progress;
@@ -354,8 +354,8 @@ int main(void)
         cmocka_unit_test(progress_is_due),
         cmocka_unit_test(input_that_gets_shorter),
         cmocka_unit_test(another_thread_is_interrupted),
-        cmocka_unit_test(input_interrupted), /* the last: what has come stays */
+        cmocka_unit_test(input_interrupted), /* last, since the interruption persists */
     };
-    signal(SIGINT, SIG_DFL); /* it may have been ignored: then it would be here too */
+    signal(SIGINT, SIG_DFL); /* the test may have been started with SIGINT ignored */
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,5 @@
-/* The parser of command lines: every way an option can be written, and every way to get it wrong. Messages of the failing
- * cases go to stderr, as they do for a user. */
+/* The parser of command lines: every way to write an option, and every mistake. Messages of the failing cases go to
+ * stderr, as they do for a user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "cli_options.h"
 
-/* What was taken, written down as "name=value;" and "(argument);". */
+/* The options and arguments that the parser passed on, as "name=value;" and "(argument);". */
 typedef struct record {
     char text[512];
 } record;
@@ -83,7 +83,7 @@ static void options_forms(void **state)
     GOOD("input=a=b;", (char *)"--input=a=b");
     GOOD("k=5;", (char *)"-k5");
     GOOD("k=5;", (char *)"--k", (char *)"5");
-    GOOD("max-items=-3;", (char *)"--max-items", (char *)"-3"); /* a value may look like an option */
+    GOOD("max-items=-3;", (char *)"--max-items", (char *)"-3"); /* the value looks like an option */
     GOOD("quiet=;all=;k=7;", (char *)"-qak7");
     GOOD("quiet=;quiet=;", (char *)"-q", (char *)"--quiet");
 }
@@ -125,7 +125,7 @@ static void options_help(void **state)
     assert_int_equal(helped, 1);
 }
 
-/* A plugin's help may be longer than any buffer. */
+/* A plugin's help may be longer than any buffer and is printed whole. */
 static void options_long_help(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void options_twice(void **state)
     GOOD("many=1;many=2;", (char *)"--many=1", (char *)"--many=2");
 }
 
-/* Members of a command's struct: each type of value, and what is out of range. */
+/* Options that are members of a command's struct: each type of value, and values out of range. */
 static void options_members(void **state)
 {
     struct members {

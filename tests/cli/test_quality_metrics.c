@@ -1,4 +1,4 @@
-/* Metrics and test sets as a library: values computed by hand, refused inputs, and messages about outputs. */
+/* Quality metrics and test sets: values computed by hand, refused inputs, and messages about outputs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -47,7 +47,7 @@ static cli_testset make_set(const char *const *references, int64_t n)
     return set;
 }
 
-/* Two outputs for each input; the quality of the first ones, and of the best. */
+/* Judge two outputs for each input; return the quality of the first outputs, and of the best ones. */
 static cli_counts judge(cli_testset *set, const char *const (*outputs)[2], int64_t n)
 {
     cli_counts counts = {0};

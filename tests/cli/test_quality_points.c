@@ -1,4 +1,5 @@
-/* The front of points: hand-made cases with every kind of tie, and random ones against its definition. */
+/* The Pareto front of measured points: hand-made cases with every kind of tie, and random ones against the
+ * definition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,7 +15,8 @@ enum { CAPACITY = 64 };
 static cli_point made[CAPACITY];
 static cli_points points;
 
-static void make(const int (*values)[3], size_t n) /* exact, oracle, expansions; expansions < 0: refused */
+/* values: exact, oracle, expansions; expansions < 0: the run was refused */
+static void make(const int (*values)[3], size_t n)
 {
     static char why[] = "no";
     memset(made, 0, sizeof made);
@@ -30,15 +32,15 @@ static void make(const int (*values)[3], size_t n) /* exact, oracle, expansions;
 static void points_front(void **state)
 {
     static const int values[][3] = {
-        {50, 90, 100},  /* 0: as good as 1, dearer */
-        {50, 10, 90},   /* 1: on it */
-        {60, 10, 100},  /* 2: on it; as dear as 0, better */
-        {60, 10, 100},  /* 3: the same */
-        {10, 95, 80},   /* 4: on it: cheapest of all */
-        {100, 100, -1}, /* 5: was refused */
-        {9, 9, 80},     /* 6: as cheap as 4, worse */
-        {60, 10, 101},  /* 7: as good as 2, dearer */
-        {70, 10, 500},  /* 8: on it */
+        {50, 90, 100},  /* 0: the quality of 1, more expensive */
+        {50, 10, 90},   /* 1: on the front */
+        {60, 10, 100},  /* 2: on the front; the cost of 0, better */
+        {60, 10, 100},  /* 3: on the front, equal to 2 */
+        {10, 95, 80},   /* 4: on the front, the cheapest of all */
+        {100, 100, -1}, /* 5: refused */
+        {9, 9, 80},     /* 6: the cost of 4, worse */
+        {60, 10, 101},  /* 7: the quality of 2, more expensive */
+        {70, 10, 500},  /* 8: on the front */
     };
     size_t front[9], n_equal[9];
     (void)state;
@@ -50,7 +52,7 @@ static void points_front(void **state)
     assert_memory_equal(front, expected, sizeof expected);
     assert_int_equal(n_equal[0] + n_equal[1] + n_equal[3], 0);
     assert_int_equal(n_equal[2], 1);
-    assert_int_equal(cli_points_mark_front(&points, 1), 1); /* the oracle of 4 is best, and it is cheapest */
+    assert_int_equal(cli_points_mark_front(&points, 1), 1); /* by oracle quality, 4 is best and cheapest */
     assert_int_equal(made[4].on_front, 1);
 }
 
@@ -68,7 +70,8 @@ static void points_none(void **state)
     assert_int_equal(cli_points_have_failures(&points), 0);
 }
 
-/* A point is on the Pareto front when it is best among those that cost no more, and the cheapest with its quality. */
+/* A point is on the Pareto front if it is the best of those that cost no more, and the cheapest of those with its
+ * quality. */
 static int belongs(const int (*values)[3], size_t n, size_t i)
 {
     for (size_t j = 0; j < n; j++) {
@@ -118,7 +121,7 @@ static void points_label(void **state)
     (void)state;
     cli_point_label(&point, out, sizeof out);
     assert_string_equal(out, "delta=0.5 M=3");
-    cli_point_label(&point, out, 8); /* is cut, and ended */
+    cli_point_label(&point, out, 8); /* cut to the buffer's size, with a NUL */
     assert_string_equal(out, "delta=0");
     assert_string_equal(cli_point_value(&point, "M"), "3");
     assert_null(cli_point_value(&point, "k"));

@@ -1,4 +1,4 @@
-/* What would command a terminal is shown there, and is left as it is elsewhere. */
+/* On a terminal, output shows escape sequences and control characters as text; elsewhere they are written unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,10 +11,11 @@
 
 #include "cli_output.h"
 
-/* Escape sequence, bell and return, DEL, C1 in UTF-8; then what must stay: tab, newline, U+00A0, an e with an
- * accent, a lone lead byte.
- * Single bytes of C1 are escaped outside characters, as in the last two: after a lead byte, before one, at the end,
- * in overlong forms, in halves of surrogate pairs. */
+/* An escape sequence, bell, return, DEL and C1 controls in UTF-8. Then bytes that must stay: tab, newline, U+00A0, an e
+ * with an accent, a lone lead byte.
+ *
+ * Single bytes of C1 are escaped outside characters: after a lead byte, before one, at the end, in overlong forms, and
+ * in halves of surrogate pairs. */
 static const char raw[] =
     "a\x1b[31mb\x07\r\x7f|\xc2\x9b|\xc2\x80|\t|\n|\xc2\xa0|\xc3\xa9|\xe2\x82\xac|\xc2|\x9b"
     "31m|\xe3\x80|\x80\xc3\xa9|\xff\x85|\xe5\x9b\x9b|\xf0\x9f\x98\x80|\xe0\x82\x9b|\xf0\x80\x82\x9b|"
@@ -44,7 +45,7 @@ static void terminal_shows(void **state)
     fclose(file);
 }
 
-/* Many parts, with a two-byte character at every position of one. */
+/* Texts that are written in many parts, with a two-byte character at every position of a part. */
 static void terminal_shows_long_texts(void **state)
 {
     (void)state;

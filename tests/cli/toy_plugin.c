@@ -1,11 +1,11 @@
-/* The tests' toy domain as a plugin, rill-toy.so, with a heuristic that breaks the contract: what `--plugin` and `--check`
- * are tested with. */
+/* The tests' toy domain as a plugin, rill-toy.so, with a heuristic that breaks the contract. Used by the tests of
+ * `--plugin` and `--check`. */
 #include <stdio.h>
 
 #include "support/tables.h"
 #include "support/toy_domain.h"
 
-/* The toy with an option, which is the toy's argument of that name. */
+/* The toy domain with an option that sets its argument of the same name. */
 static const rill_option options[] = {
     {"toy-seed", "N", "1", "which space is searched", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 1e6, 0, NULL}, {0}};
 
@@ -23,7 +23,8 @@ static rill_status open_seeded(const rill_domain *toy, rill_context *ctx, const 
 static rill_domain seeded;
 static const rill_domain *const domains[] = {&seeded, NULL};
 
-/* Drops all but the best wherever several items share a call: exactly what a heuristic must not do. */
+/* Keeps only the best candidate of each item when several items share a call. A heuristic must not depend on the
+ * batch. */
 static rill_status mix(void *self, rill_candidates *candidates)
 {
     (void)self;

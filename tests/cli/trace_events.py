@@ -3,9 +3,10 @@
 
 usage: trace_events.py RILL DATA
 
-Runs small models with many searches. Each trace must be consistent with itself and with --stats: every candidate before pruning has
-one fate, heuristics dropped the stated number, a timestep's beam contains the next one's parents, scores are sums along the tree,
-the number of outputs is the statistics', and the actions of each best output are a path in the tree.
+Runs small models with many searches. Each trace must be consistent with itself and with --stats. Every candidate before pruning
+has one fate, and the number that heuristics dropped is right. A timestep's beam contains the parents of the next timestep. Scores
+are sums along the tree. The number of outputs equals that of the statistics. The actions of each best output are a path in the
+tree.
 """
 
 import json
@@ -42,15 +43,15 @@ def expect(condition, what):
 
 
 class Item:
-    """An input's tree, as traced so far."""
+    """The search tree of an input, as traced so far."""
 
     def __init__(self):
         self.beam = [(0.0, (), False)]  # (score, actions, ended) by rank
-        self.paths = []  # actions of outputs
+        self.paths = []  # actions of the outputs
         self.depth = 0
 
     def phase(self, hypotheses):
-        """Take the candidates of one phase; returns how many there are of each fate."""
+        """Take the candidates of one phase; return how many there are of each fate."""
         new, counts = {}, {}
         for h in hypotheses:
             counts[h["fate"]] = counts.get(h["fate"], 0) + 1
@@ -122,9 +123,9 @@ def check(rill, data, model, search, work):
             expect(tuple(event["actions"]) in items[event["item"]].paths, f"no path of item {event['item']}'s best output")
     expect([inputs[i] for i in sorted(inputs)] == LINES, "texts of inputs")
     expect(totals["dropped"] == figures["pruned"], f"{totals['dropped']} dropped, {figures['pruned']} by --stats")
-    outputs = sum(len(item.paths) for item in items.values()) + LINES.count("")  # which has one that no model sees
+    outputs = sum(len(item.paths) for item in items.values()) + LINES.count("")  # An empty line has one output, for which no model runs.
     expect(outputs >= figures["outputs"], f"{outputs} outputs, {figures['outputs']} by --stats")
-    if "--stop" not in search:  # with which outputs are dropped for better ones
+    if "--stop" not in search:  # with --stop, better outputs replace others
         expect(outputs == figures["outputs"], f"{outputs} outputs, {figures['outputs']} by --stats")
     expect(totals["rows"] <= figures["expansions"], "rows")
     expect({str(action) for action in names} == set(events[-1]["names"]), "all actions have names")

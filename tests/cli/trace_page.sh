@@ -54,6 +54,7 @@ exits 0; says "trees of 100000001 inputs"
 printf '{"event":"timestep","items":[9,5,7],"hypotheses":{"item":[0,1,1,2]}}\n' >few.jsonl
 run "$rill" trace few.jsonl --trees 6
 exits 0; says "few.html has trees of the first 6 of 10 inputs"
+verdict "$(good contains '"hypotheses":{"item":[1,1]}' few.html)" "the candidates of the other inputs are left out"
 printf '{"event":"timestep","items":[-1],"hypotheses":{"item":[0]}}\n' >odd.jsonl
 run "$rill" trace odd.jsonl
 exits 1; says "odd.jsonl: a candidate belongs to no input of its timestep"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rill convert ptb, on a made-up treebank in the LDC's form; and what the trainer says of trees that were not converted.
+"""`rill convert ptb` on a made-up treebank in the LDC's form, and the trainer's messages about trees that were not converted.
 
 usage: treebank.py RILL TOOLS
 """
@@ -91,7 +91,7 @@ def convert(*arguments):
 
 
 def whole_treebank():
-    """Each section has a tree that names it, but for 2 and 3, which have what there is to simplify, and 23."""
+    """Each section has a tree that names the section. Sections 2, 4 and 23 have more trees, to simplify or to order; section 3 has none."""
     for section in range(25):
         write(f"ldc/wsj/{section:02}/wsj_{section:02}01.mrg", f"\n( (NP (CD {section}) ))\n")
     write("ldc/wsj/02/wsj_0202.mrg", GAPPING)
@@ -117,7 +117,7 @@ def whole_treebank():
     check("their order", read("other/train.ptb"), "(TOP (NP (CD 24)))\n(TOP (NP (CD 5)))\n(TOP (NP (CD 6)))\n")
     check("their names", read("other/dev.ptb") + read("other/test.ptb"), "(TOP (NP (CD 0)))\n(TOP (NP (CD 1)))\n")
 
-    # What was converted is converted to itself.
+    # Converting the converted trees again changes nothing.
     for part, section in (("train", "02"), ("dev", "22"), ("test", "23")):
         write(f"again/{section}/{part}.mrg", read(f"new/{part}.ptb"))
     check("again", convert("again", "--out", "same", "--train", "2")[0], 0)
@@ -161,7 +161,7 @@ def bad_treebanks():
 
 
 def trainer():
-    """What is not converted is refused with what to do; by the trainer itself where PyTorch is there."""
+    """Trees that are not converted are refused with a message that says what to do; the trainer refuses them too, if PyTorch is there."""
     has_torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
     advice = "; `rill convert ptb DIR --out NEW` makes train.ptb, dev.ptb and test.ptb of a treebank's .mrg files"
     for text, what in (

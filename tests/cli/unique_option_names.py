@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""unique_option_names.py RILL TOOLS: no option of a command has two meanings, and one that several commands have is the same in all.
+"""unique_option_names.py RILL TOOLS: no option name of a command has two meanings, and an option that several commands have is the
+same in all.
 
-By the help texts: within a command each name, alias and letter belongs to one option; across commands an option has one argument, and an
-alias one option.
+The help texts are compared. Within a command each name, alias and letter belongs to one option. Across commands an option has the
+same argument, and an alias stands for the same option.
 """
 
 import re
@@ -15,7 +16,7 @@ from help_text import commands_of, groups_of  # noqa: E402
 ALIASES = re.compile(r"also ((?:--?[\w-]+(?:, )?)+)")
 
 def words_of(option):
-    """All that selects the option."""
+    """Return all names of the option: long name, letter and aliases."""
     found = ALIASES.findall(option.help)
     aliases = re.findall(r"--?[\w-]+", found[-1]) if found else []
     return [option.name or option.letter, *aliases, *filter(None, [option.name and option.letter])]
@@ -25,7 +26,7 @@ def main():
     problems, arguments, owners, n = [], {}, {}, 0
     for command, _ in commands_of(RILL):
         if command == "convert":
-            continue  # the help of tools in Python
+            continue  # the help of tools written in Python
         seen = {}
         for title, options in groups_of(RILL, command).items():
             for option in options:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The command on the stand-in for a GPU: which device, what it says without one, the device's memory, counts in --stats.
+"""The command on the stand-in for a GPU (tests/cuda/stand_in.h): the choice of a device, messages without one, the device's memory,
+and counts in --stats.
 
 usage: command.py RILL ROOT   (RILL_MODULES names the folder of the stand-in's module)
 """
@@ -16,7 +17,7 @@ MODEL, INPUTS = os.path.join(ROOT, "examples/models/geo"), os.path.join(ROOT, "e
 
 
 def run(*options, lines=None, **variables):
-    """Exit code, standard output, standard error."""
+    """Run the command; return the exit code, standard output and standard error."""
     done = subprocess.run([RILL, *options], input=lines, capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C", **variables})
     return done.returncode, done.stdout, done.stderr
@@ -32,7 +33,7 @@ def expect(found, wanted, what):
 
 
 def devices():
-    """The stand-in has two devices; CUDA_VISIBLE_DEVICES leaves some of them, as for CUDA itself."""
+    """The stand-in has two devices. CUDA_VISIBLE_DEVICES hides some of them, as for CUDA itself."""
     expect(info("cuda-host")[1], "cuda-host:0", "the first device")
     expect(info("cuda-host:1")[1], "cuda-host:1", "the second device")
     expect(info("cuda-host:2")[2], "GPU 2 does not exist: the machine has 2\n", "a third device")
@@ -47,7 +48,7 @@ def devices():
 
 
 def no_driver():
-    """A build with CUDA, on a machine without a driver."""
+    """A build with CUDA, on a machine without a driver, says that there is no driver."""
     module = os.path.join(os.path.dirname(RILL), "domains")
     if not any(name.startswith("rill-cuda-") and name.endswith(".so") for name in os.listdir(module)):
         print("left out: this build has no CUDA")
@@ -60,7 +61,7 @@ def no_driver():
 
 
 def timesteps(lines, options, **variables):
-    """Standard output, and the number of timesteps."""
+    """Decode; return standard output and the number of timesteps."""
     with tempfile.TemporaryDirectory() as folder:
         stats = os.path.join(folder, "stats.json")
         code, out, said = run("decode", *options, "--stats", stats, lines=lines, **variables)
@@ -71,7 +72,7 @@ def timesteps(lines, options, **variables):
 
 
 def memory():
-    """Whatever memory the device has: a sentence, or all answers, in smaller batches if need be."""
+    """With little device memory the command either fails with a message, or gives all results, in smaller batches if necessary."""
     with open(INPUTS, encoding="utf-8") as file:
         lines = file.read() * 3
     options = ["-m", MODEL, "--device", "cuda-host", "--batch-size", "24", "-q"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/find_cuda.py on made-up folders: a toolkit with lib64 or lib, and wheels, which have libraries under their versions alone.
+"""tools/find_cuda.py on made-up folders: a toolkit with lib64 or lib, and wheels, whose libraries have names with a version only.
 
 usage: cuda_folders.py FIND_CUDA
 """
@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as top:
         put(kit, "bin/nvcc", f"{lib}/libcublasLt.so.13", f"{lib}/libcublasLt.so", f"{lib}/libcudart.so.13",
             *("include/" + name for name in NAMES))
         expect(find(folders=kit), [f"{kit}/bin/nvcc", f"{kit}/include", f"{kit}/{lib}/libcublasLt.so.13", f"{kit}/{lib}/libcudart.so.13"])
-    # a folder per library, as of CUDA 12; and one for a release
+    # one folder per library, as in wheels of CUDA 12, and one folder for a release
     wheel = os.path.join(top, "nvidia")
     put(wheel, "cublas/lib/libcublasLt.so.13", "cublas/include/cublasLt.h", "cuda_runtime/lib/libcudart.so.13",
         "cuda_runtime/include/cuda_runtime.h", "cuda_nvcc/bin/nvcc", "cuda_nvcc/include/crt/host_config.h", "cuda_runtime/include/cuda.h")
@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as top:
     expect(find(folders=wheel), [f"{wheel}/cuda_nvcc/bin/nvcc", headers,
                                  f"{wheel}/cublas/lib/libcublasLt.so.13", f"{wheel}/cuda_runtime/lib/libcudart.so.13"])
     expect(find("--path", folders=wheel), [f"{wheel}/cublas/lib:{wheel}/cuda_runtime/lib"])
-    # libraries of another release, a link to nothing, and a compiler that does not run
+    # libraries of another release, a dangling link, and a compiler that does not run
     other = os.path.join(top, "other")
     put(other, "lib/libcublasLt.so.12", "bin/nvcc")
     with open(os.path.join(other, "bin/nvcc"), "w", encoding="utf-8") as script:

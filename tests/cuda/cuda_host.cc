@@ -1,12 +1,12 @@
-/* cuda_host.cc: blocks of threads as fibres.
+/* cuda_host.cc: runs the threads of a block as fibres.
  *
- * A thread runs until it ends or waits; then another one runs. Without waits all threads of a block run one after
- * the other on one stack. In ascending order (seed 0) released threads run before fresh ones, so that few stacks are
- * in use; otherwise the next thread is drawn from all that can run.
+ * A thread runs until it ends or waits; then another one runs. Without waits all threads of a block run one after the
+ * other on one stack. With seed 0 threads run in ascending order, and released threads run before threads that have not
+ * begun, so that few stacks are in use. With another seed the next thread is drawn from all that can run.
  *
- * Invariant: at[t] is the fibre on which thread t waits, null before it begins. Threads that can run are in the ring
- * or (seed 0) not begun. All state belongs to one system thread. Compiled without the thread sanitizer, which is
- * notified of each switch of fibres instead. */
+ * Invariant: at[t] is the fibre on which thread t waits, or null before the thread begins. Threads that can run are in
+ * the ring or, with seed 0, have not begun. All state belongs to one system thread. This file is compiled without the
+ * thread sanitizer; each switch of fibres is reported to the sanitizer instead. */
 #include "cuda_host.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ enum { STACK_BYTES = 64 << 10 };
 #endif
 #ifdef CUDA_HOST_TSAN
 #include <sanitizer/tsan_interface.h>
-enum { LAZY = 0 }; /* a fibre for each thread, since consecutive accesses by one fibre are ordered */
+enum { LAZY = 0 }; /* every thread gets a fibre: the sanitizer considers consecutive accesses by one fibre ordered */
 #else
 enum { LAZY = 1 };
 #endif
@@ -44,10 +44,10 @@ struct fibre {
 #else
     ucontext_t at;
 #endif
-    char *stack; /* null: the system thread's own stack */
+    char *stack; /* null: this fibre uses the system thread's own stack */
     size_t bytes;
     void *fake, *announced;
-    fibre *next; /* free */
+    fibre *next; /* the next free fibre */
 };
 
 struct warp {
@@ -61,9 +61,9 @@ struct warp {
 struct machine {
     const cuda_host_launch *launch;
     const void *args;
-    int threads, flat; /* of a block; only x counts */
+    int threads, flat; /* threads of a block; only x counts */
     int eager;
-    uint64_t dice;     /* 0: ascending */
+    uint64_t dice;     /* seed of the order of threads; 0: ascending */
 
     int now, begun, ended, left_early, waiting, any, result;
     uint32_t head, count;
@@ -76,7 +76,8 @@ struct machine {
     int made;
     char *shared;
     int turn;
-    /* Addresses by which the thread sanitizer identifies barriers; alternating, since a thread may be one barrier ahead. */
+    /* The thread sanitizer identifies barriers by these addresses. They alternate, since a thread may be one barrier
+     * ahead. */
     char begin, end, sync[2];
     char why[GPU_ERROR_BYTES / 2 + 16];
 };
@@ -111,11 +112,11 @@ cuda_host_switch:
     .size cuda_host_switch, . - cuda_host_switch
 )");
 
-/* Tops are staggered: otherwise all stacks would use the same cache lines. */
+/* The tops of stacks are staggered: otherwise all stacks would use the same cache lines. */
 static void rewind_fibre(fibre *f, int number)
 {
     void **top = (void **)(f->stack + f->bytes - (size_t)(number % 16) * 256);
-    *--top = nullptr;                /* the return address of a call */
+    *--top = nullptr;                /* the place of a return address */
     *--top = (void *)thread_entry;
     f->at = top - 6;
     memset(f->at, 0, 6 * sizeof *top);
@@ -142,7 +143,7 @@ static inline void jump(fibre *from, fibre *to)
 }
 #endif
 
-/* `gone`: the code on `from` is not continued. */
+/* Switch fibres. `gone`: the code on `from` is never continued. */
 static void go(machine *m, fibre *from, fibre *to, bool gone)
 {
     m->running = to;
@@ -178,8 +179,8 @@ static inline void tell_acquire(char *sync)
 
 /* --- fibres of a system thread --------------------------------------------------------------------------------------- */
 
-/* The address sanitizer's state of a stack is cleared with its content: later mappings of the addresses would
- * inherit it. */
+/* Clear the address sanitizer's state of a stack with its content; later mappings of the same addresses would inherit
+ * the state. */
 static void forget_stack(const char *stack, size_t bytes)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -251,7 +252,7 @@ static void free_fibre(machine *m, fibre *f)
     m->free = f;
 }
 
-/* After a failure: everything that waits on a stack is dropped. */
+/* After a failure, drop everything that waits on a stack. */
 static void forget_all(machine *m)
 {
     for (char &sync : m->sync) tell_acquire(&sync);
@@ -295,8 +296,8 @@ static inline uint64_t draw(machine *m)
     return m->dice >> 16;
 }
 
-/* The thread that runs next; -1: none. Any that can run, or in every other block mostly the one released last: then
- * one warp runs far ahead before others begin, which a uniform choice would hardly ever do. */
+/* Return the thread that runs next; -1: none. Draw from all that can run, or, in every other block, mostly take the one
+ * released last. Then one warp runs far ahead before others begin, which a uniform choice would hardly ever do. */
 static int take(machine *m)
 {
     if (m->dice != 0) {
@@ -326,7 +327,7 @@ static inline void become(machine *m, int thread)
     threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y};
 }
 
-/* Ends the launch. */
+/* End the launch with this message. */
 __attribute__((format(printf, 2, 3))) static void fail(machine *m, const char *format, ...)
 {
     va_list args;
@@ -337,7 +338,7 @@ __attribute__((format(printf, 2, 3))) static void fail(machine *m, const char *f
     if (m->running != &m->system) go(m, m->running, &m->system, true);
 }
 
-/* All threads but one, in cyclic order from any thread. */
+/* Put all threads but one in the ring, in cyclic order from any thread. */
 static void push_all(machine *m, int but)
 {
     const int first = m->dice != 0 ? (int)(draw(m) % (unsigned)m->threads) : 0;
@@ -347,7 +348,7 @@ static void push_all(machine *m, int but)
     }
 }
 
-/* The fibre on which the current thread begins or continues; -1: the system thread's. */
+/* Return the fibre on which the current thread begins or continues; -1: that of the system thread. */
 static fibre *fibre_of(machine *m, int thread)
 {
     if (thread < 0) return &m->system;
@@ -360,7 +361,7 @@ static fibre *fibre_of(machine *m, int thread)
     return f;
 }
 
-/* Other threads run until this one is released. */
+/* Let other threads run until the current one is released. */
 static void stand_by(machine *m)
 {
     fibre *mine = m->running;
@@ -428,7 +429,7 @@ int cuda_host_barrier(int any)
     return m->result;
 }
 
-/* All lanes of the mask have arrived: each gets its result, and all but the last can run. */
+/* All lanes of the mask have arrived: give each its result, and let all but the last one run. */
 static void release(machine *m, warp *w, int base, cuda_host_kind kind, uint32_t mask)
 {
     uint32_t ballot = 0;
@@ -474,7 +475,7 @@ static void run_block(machine *m)
     m->begun = m->ended = m->left_early = m->waiting = m->any = 0;
     m->head = m->count = 0;
     cuda_host_shared = nullptr;
-    if (!LAZY) cuda_host_share(); /* not written by a thread */
+    if (!LAZY) cuda_host_share(); /* 0xFF bytes, the content before any thread has written */
     threadIdx = {0, 0, 0};
     if (m->dice != 0) {
         memset(m->at, 0, (size_t)m->threads * sizeof *m->at);
@@ -509,7 +510,7 @@ static const char *refusal(const cuda_host_launch *l)
     return nullptr;
 }
 
-/* Every block once: ascending, or in steps that are coprime to the number of blocks. */
+/* Run every block once, in ascending order, or in steps that are coprime to the number of blocks. */
 static void run_blocks(machine *m)
 {
     const dim3 g = m->launch->grid;

@@ -90,7 +90,7 @@ void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void
 /* cuda_host.cc: run it; `number` and the seed determine the order of threads. Returns 0, or -1 with the reason in
  * `why`. */
 int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_ERROR_BYTES]);
-/* A pseudo-random number from the seed and `number`; 0 without a seed. */
+/* Return a pseudo-random number from the seed and `number`; 0 without a seed. */
 uint64_t cuda_host_dice(uint64_t number);
 
 template <class Args>
@@ -123,8 +123,8 @@ static inline char *gpu_shared(void)
     return cuda_host_shared != nullptr ? cuda_host_shared : cuda_host_share();
 }
 
-/* In ascending order, if a block's first thread leaves here, its other threads are skipped; with a seed, all must
- * leave. */
+/* Leave the block before its end. Without a seed, the block's other threads are skipped if its first thread leaves
+ * here; with a seed, all threads must leave. */
 void cuda_host_leave(void);
 static inline bool gpu_leave(bool all)
 {
@@ -136,7 +136,7 @@ static inline bool gpu_leave(bool all)
 
 int cuda_host_barrier(int any);
 enum cuda_host_kind { CUDA_HOST_SYNC, CUDA_HOST_SHUFFLE, CUDA_HOST_BALLOT };
-/* Called by all lanes in the mask: returns the value of lane `from`, or the lanes whose value is non-zero. */
+/* Called by all lanes in the mask. Return the value of lane `from`, or the set of lanes whose value is non-zero. */
 uint64_t cuda_host_exchange(cuda_host_kind kind, unsigned mask, uint64_t value, int from);
 
 static inline void __syncthreads(void)

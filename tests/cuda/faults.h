@@ -16,7 +16,7 @@ typedef struct stand_in {
     void (*overrun)(int overruns);
 } stand_in;
 
-/* The stand-in of the device module in RILL_MODULES; the test is skipped if there is none. */
+/* Return the stand-in of the device module in RILL_MODULES; skip the test if there is none. */
 static inline stand_in module_stand_in(void)
 {
     const char *folder = getenv("RILL_MODULES");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The budgets of bench/gpu.py, on a clock that only the test moves: every part gets time, whatever the others take.
+"""The time budgets of the parts of bench/gpu.py, on a clock that only the test moves: every part gets time, however long the others take.
 
 usage: gpu_budgets.py FOLDER_OF_GPU_PY
 """
@@ -14,7 +14,7 @@ import gpu  # noqa: E402
 
 
 def budgets(parts, use):
-    """Seconds that each part could take, if it takes use(part, budget)."""
+    """Return the seconds that each part could use, if it uses use(part, budget)."""
     clock = [1000.0]
     gpu.time = types.SimpleNamespace(monotonic=lambda: clock[0])
     with tempfile.TemporaryDirectory() as out:

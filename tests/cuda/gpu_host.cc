@@ -1,8 +1,8 @@
 /* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
  *
- * Work waits in its queue until gpu_stream_sync(): results that are read earlier are still poisoned. Memory is
- * poisoned with 0xFF, a NaN or -1, and the address sanitizer knows its exact end. Copies and products check that
- * their memory is allocated, and launches that they have no address of another device. */
+ * Work waits in its queue until gpu_stream_sync(): results that are read earlier are still poisoned. Memory is poisoned
+ * with 0xFF, a NaN or -1, and the address sanitizer knows its exact end. Copies and products check that their memory is
+ * allocated. Launches check that no argument is an address on another device. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-/* Allocated memory: a region's or pinned. */
+/* A stretch of allocated memory, of a region or pinned. */
 struct stretch {
     stretch *next;
     char *at;
@@ -34,7 +34,7 @@ struct stretch {
 struct gpu_device {
     gpu_device *next;
     int index;
-    pthread_mutex_t lock; /* guards the list */
+    pthread_mutex_t lock; /* guards the list `memory` */
     stretch *memory;
 };
 
@@ -46,43 +46,43 @@ struct work {
     const void *from;
     size_t bytes;
     gpu_product product;
-    gpu_matrix matrix; /* the product's */
+    gpu_matrix matrix; /* the matrix of the product */
     const gpu_graph_exec *graph;
     gpu_event *mark;
-    gpu_stream *other; /* the queue that sets the mark */
-    uint64_t number;  /* which setting of the mark */
+    gpu_stream *other; /* the stream that records the event */
+    uint64_t number;  /* how often the event had been recorded, with this time included */
     cuda_host_launch launch;
-    alignas(16) char args[]; /* of a launch */
+    alignas(16) char args[]; /* arguments of a launch */
 };
 
 struct gpu_graph_exec {
     work *first;
-    bool has_copy; /* a GPU may crash: the memory may have been freed meanwhile */
+    bool has_copy; /* the graph copies memory, which a GPU must not replay: the memory may have been freed meanwhile */
 };
 
 struct gpu_stream {
     gpu_device *device;
     work *first, **last;
-    gpu_graph_exec *record; /* that records the work; NULL: the queue itself */
-    work **before;     /* the end of the queue's own work while it records */
-    gpu_stream *peer; /* that this one waited for, or that waited for it; NULL: none */
-    uint64_t launches, put; /* executed; submitted, with products */
+    gpu_graph_exec *record; /* the CUDA graph that captures the work; NULL: work goes to the stream itself */
+    work **before;     /* the end of the stream's own work, kept during a capture */
+    gpu_stream *peer; /* the stream that this one waited for, or that waited for this one; NULL: none */
+    uint64_t launches, put; /* launches executed; work submitted, with products */
     uint64_t steps;
-    bool within; /* a part of its work that is not done yet */
+    bool within; /* a work item has begun and is not done yet */
     bool failed;
-    size_t memory; /* bytes of device memory accounted to it */
+    size_t memory; /* bytes of device memory that it has used */
     char why[GPU_ERROR_BYTES];
 };
 
 struct gpu_event {
-    gpu_stream *queue; /* that it was last set in */
+    gpu_stream *queue; /* the stream that recorded the event last */
     uint64_t set, reached;
-    bool failed; /* whether the queue had failed by then */
+    bool failed; /* whether the stream had failed by then */
 };
 
 static const size_t MEMORY = (size_t)1 << 36, GRANULE = 1 << 16; /* bytes of a device */
 static const int DEVICES = 2;
-static size_t used; /* by all devices; atomic */
+static size_t used; /* bytes of device memory in use on all devices; atomic */
 static size_t reserved, max_reserved = SIZE_MAX; /* reserved addresses of all devices, and their limit; atomic */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static gpu_device *all; /* open devices; one index may be open several times */
@@ -112,7 +112,7 @@ uint64_t cuda_host_count(cuda_host_call call)
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
-/* As CUDA counts them: the numbers of CUDA_VISIBLE_DEVICES up to the first that does not exist. */
+/* Count devices as CUDA does: the numbers of CUDA_VISIBLE_DEVICES up to the first that does not exist. */
 static int count_devices(void)
 {
     const char *text = getenv("CUDA_VISIBLE_DEVICES");
@@ -199,7 +199,7 @@ static void give(size_t *of, size_t bytes)
     __atomic_sub_fetch(of, bytes, __ATOMIC_RELAXED);
 }
 
-/* False: the limit would be exceeded. */
+/* Add bytes to a counter; return false if that would exceed the limit. */
 static bool take(size_t *of, const size_t *limit, size_t bytes)
 {
     if (__atomic_add_fetch(of, bytes, __ATOMIC_RELAXED) <= __atomic_load_n(limit, __ATOMIC_RELAXED)) return true;
@@ -246,7 +246,7 @@ static void unlist(gpu_device *device, stretch *s)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Whether all of it is allocated, as memory of the given kind. */
+/* Whether all of these bytes are allocated, as memory of the given kind. */
 static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
 {
     bool found = bytes == 0;
@@ -259,7 +259,7 @@ static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
     return found;
 }
 
-/* Whether any of these words is an address in memory of another device. */
+/* Whether any of these words is an address in another device's memory. */
 static bool names_another(const gpu_device *device, const char *words, size_t bytes)
 {
     bool found = false;
@@ -280,7 +280,8 @@ static size_t round_to_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-/* Addresses whose lower half is negative, so that no two numbers among a kernel's arguments look like one. */
+/* Reserve addresses whose lower half is negative, so that no two numbers among a kernel's arguments look like an
+ * address. */
 static char *reserve_addresses(size_t bytes)
 {
     const size_t slack = (size_t)2 << 32;
@@ -292,7 +293,7 @@ static char *reserve_addresses(size_t bytes)
     return (char *)mapped + (at - from);
 }
 
-/* Reserve addresses for a region without any. */
+/* Reserve addresses for a region that has none. */
 static stretch *reserve(gpu_device *device, size_t bytes)
 {
     stretch *s = take(&reserved, &max_reserved, bytes) ? (stretch *)calloc(1, sizeof *s) : nullptr;
@@ -377,7 +378,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
         unlist(device, s);
         free(s);
     }
-    free(memory); /* an invalid pointer is reported by the sanitizer */
+    free(memory); /* free() of an invalid pointer is reported by the sanitizer */
 }
 
 /* --- queues ------------------------------------------------------------------------------------------------------- */
@@ -412,7 +413,7 @@ __attribute__((format(printf, 2, 3))) static void fail(gpu_stream *queue, const 
     va_end(args);
 }
 
-/* A new work item at the end of the queue; NULL: the queue has failed. */
+/* Append a work item to the stream; NULL: the stream has failed. */
 static work *put(gpu_stream *queue, work_kind kind, size_t args)
 {
     work *w = (work *)aligned_alloc(16, (sizeof *w + args + 15) / 16 * 16);
@@ -483,7 +484,8 @@ void cuda_host_overrun(int yes)
     __atomic_store_n(&overruns, yes, __ATOMIC_RELAXED);
 }
 
-/* A chosen algorithm: [0] the matrix that it was chosen for, [1] the rows up to which sums ascend. */
+/* The id of a chosen algorithm's matrix, in word 0 of the algorithm. Word 1 is the number of rows up to which sums
+ * ascend. */
 static uint64_t chosen_of(const gpu_matrix *m)
 {
     return (uint64_t)m->n * (uint64_t)m->k * 8 + (uint64_t)m->type * 4 + (m->bias != nullptr ? 2 : 0) + (m->relu ? 1 : 0) + 1;
@@ -527,7 +529,7 @@ void gpu_run_product(gpu_stream *queue, const gpu_product *args)
         gpu_multiply_plainly(queue, args);
         return;
     }
-    bool chosen = true; /* for all ranges, or for none */
+    bool chosen = true; /* an algorithm was chosen for all ranges of rows, or for none */
     for (const auto &algo : m->algo) chosen = chosen && algo[0] == chosen_of(m);
     put_product(queue, args, chosen ? m->algo[range] : none);
 }
@@ -566,7 +568,7 @@ static void copy(gpu_stream *queue, const work *w)
     if (w->bytes > 0) memmove(w->to, w->from, w->bytes);
 }
 
-/* Whether rows of floats, or of the matrix's type, are allocated. */
+/* Whether rows of floats, or of the matrix's element type, are allocated. */
 static bool rows_live(gpu_stream *queue, const void *at, size_t rows, size_t ld, size_t width, size_t each)
 {
     return lives(queue->device, at, ((rows - 1) * ld + width) * each, false);
@@ -615,7 +617,8 @@ static void let_peer(gpu_stream *queue);
 static void follow(gpu_stream *queue, const work *w)
 {
     if (w->mark->reached < w->number) run_until(w->other, w->mark, w->number);
-    if (w->mark->failed) fail(queue, "work ahead: work has failed"); /* nothing else of the other queue may be read here */
+    /* take no other state of the other stream: its work may run in another order */
+    if (w->mark->failed) fail(queue, "work ahead: work has failed");
 }
 
 static void run_one(gpu_stream *queue, const work *w)
@@ -655,7 +658,7 @@ static void run_first(gpu_stream *queue)
     free(w);
 }
 
-/* With a seed: now and then, run the next work of the other queue. */
+/* With a seed, now and then run the next work of the other stream. */
 static void let_peer(gpu_stream *queue)
 {
     gpu_stream *peer = queue->peer;
@@ -664,7 +667,8 @@ static void let_peer(gpu_stream *queue)
     if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
 }
 
-/* Run work up to the mark, and no later work. mark NULL: everything. */
+/* Run the stream's work until the event is recorded for the number-th time, and no later work. mark NULL: run
+ * everything. */
 static void run_until(gpu_stream *queue, const gpu_event *mark, uint64_t number)
 {
     while (queue->first != nullptr && (mark == nullptr || mark->reached < number)) {
@@ -681,7 +685,7 @@ static void free_list(work *first)
     }
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- CUDA graphs -------------------------------------------------------------------------------------------------- */
 
 int gpu_capture_begin(gpu_stream *queue, char why[GPU_ERROR_BYTES])
 {
@@ -702,7 +706,8 @@ gpu_graph_exec *gpu_capture_end(gpu_stream *queue, char why[GPU_ERROR_BYTES])
     queue->last = queue->before;
     if (fails(CUDA_HOST_OPENING)) fail(queue, "out of memory");
     if (!queue->failed) return graph;
-    memcpy(why, queue->why, sizeof queue->why); /* out of memory concerns the record, which is freed */
+    /* running out of memory concerns only the captured graph, which is freed */
+    memcpy(why, queue->why, sizeof queue->why);
     queue->failed = false;
     gpu_graph_exec_free(graph);
     return nullptr;
@@ -744,7 +749,7 @@ void gpu_stream_close(gpu_stream *queue)
     free(queue);
 }
 
-/* --- marks -------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 int gpu_event_open(gpu_event **out, gpu_device *device, char why[GPU_ERROR_BYTES])
 {
@@ -791,5 +796,5 @@ void gpu_stream_wait_event(gpu_stream *queue, gpu_event *mark)
 int32_t gpu_group_rows(const gpu_device *device)
 {
     (void)device;
-    return 4; /* so that small searches have two groups */
+    return 4; /* small, so that even small searches have two groups */
 }

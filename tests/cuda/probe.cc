@@ -90,7 +90,7 @@ __global__ static void atomics(probe_args a)
     atomicMin(a.out + 2, x);
     atomicOr(bits + 3, (unsigned)x);
     atomicAnd(bits + 4, (unsigned)x);
-    atomicAdd(a.out + 5, atomicExch(a.out + 7, x)); /* the sum of all values but the last one exchanged */
+    atomicAdd(a.out + 5, atomicExch(a.out + 7, x)); /* the sum of all values except the last one exchanged */
     int32_t was = a.out[6];
     __syncthreads();
     if (a.flaw == 1) {

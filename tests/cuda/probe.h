@@ -9,7 +9,7 @@ extern "C" {
 
 typedef struct probe_args {
     const int32_t *x;
-    int32_t n, flaw; /* flaw: an error to commit, by kernel */
+    int32_t n, flaw; /* flaw: an error that the kernel commits on purpose, see below */
     int32_t *out;
 } probe_args;
 
@@ -19,7 +19,7 @@ enum { PROBE_PLACES = 5 * 3 * 2 * 96 };
 void probe_places(gpu_stream *queue, const probe_args *args);
 
 /* out[b] = sum of x[b * n ...], n = 128: a tree reduction in shared memory. Flaw 1: a barrier is missing; 2: half of
- * the threads leave before one; 3: writes past shared memory. */
+ * the threads leave before a barrier; 3: writes past shared memory. */
 void probe_sum(gpu_stream *queue, const probe_args *args, int32_t blocks);
 
 /* out[op * 64 + thread] for two warps: shfl, xor, down, up, ballot, any, all, __syncthreads_or, then the sum over the
@@ -39,14 +39,14 @@ void probe_atomics(gpu_stream *queue, const probe_args *args);
 enum { PROBE_BITS = 7 };
 void probe_bits(gpu_stream *queue, const probe_args *args);
 
-/* out[i] = initial content of word i of shared memory, which is then overwritten; by 3 blocks of n words. */
+/* out[i] = initial content of word i of shared memory. The kernel overwrites it afterwards. 3 blocks of n words. */
 void probe_poison(gpu_stream *queue, const probe_args *args);
 
 /* Of 4 blocks with 64 threads, those from n on return early; in the others the last thread sets out[block]. Flaw 1: the
  * last thread of an early block does not return. */
 void probe_early_return(gpu_stream *queue, const probe_args *args);
 
-/* An empty kernel with this many blocks, threads and bytes: for invalid launches, and for timing. */
+/* Launch an empty kernel with this many blocks, threads and bytes: for invalid launches, and for timing. */
 void probe_empty(gpu_stream *queue, const probe_args *args, int32_t blocks, int32_t threads, size_t shared);
 /* Each thread passes n barriers. */
 void probe_barriers(gpu_stream *queue, const probe_args *args, int32_t blocks, int32_t threads);

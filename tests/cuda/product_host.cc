@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef float lanes __attribute__((vector_size(32))); /* two registers if the processor's are shorter */
+/* eight floats; the compiler uses two registers where the processor's are shorter */
+typedef float lanes __attribute__((vector_size(32)));
 enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
 
 static inline float number(const void *from, size_t i, gpu_type type)
@@ -21,7 +22,8 @@ static inline float number(const void *from, size_t i, gpu_type type)
     return type == GPU_F32 ? ((const float *)from)[i] : gpu_rounded_to_float(((const uint16_t *)from)[i], type);
 }
 
-/* tile[k][TILE] of outputs first..first + count - 1; the remaining columns repeat the last output. */
+/* Fill tile[k][TILE] with the weights of outputs first..first + count - 1; the remaining columns repeat the last
+ * output. */
 template <gpu_type TYPE>
 static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
 {
@@ -71,7 +73,7 @@ static void tile_plain(const float *tile, size_t k, size_t rows, const float *a,
 }
 
 #ifdef __x86_64__
-/* The same sums with longer vectors: no fused operations here either. */
+/* The same sums with longer vectors; the result is the same, since no multiply-add is fused here either. */
 __attribute__((target("avx"))) static void tile_avx(const float *tile, size_t k, size_t rows, const float *a, float *c,
                                                     size_t ldc, size_t count)
 {
@@ -93,7 +95,7 @@ static void finish(const gpu_matrix *m, const gpu_product *p, const float *sums)
         }
 }
 
-/* Rows of a as floats without gaps. */
+/* Convert rows of a to floats without gaps. */
 static void widen(const gpu_matrix *m, const gpu_product *p, bool back, float *a)
 {
     for (size_t r = 0; r < (size_t)p->rows; r++)

@@ -82,7 +82,7 @@ void rig_download(rig *g)
     gpu_copy_to_host(g->queue, g->mirror, g->memory.base, g->used + GAP_BYTES);
     if (gpu_stream_sync(g->queue, why) != 0) fail_msg("%s", why);
     size_t from = 0;
-    for (int i = 0; i <= g->outputs; i++) { /* outputs ascend: checks the bytes between them */
+    for (int i = 0; i <= g->outputs; i++) { /* outputs are in ascending order: check the bytes between them */
         const size_t to = i < g->outputs ? g->output[i][0] : g->used + GAP_BYTES;
         if (memcmp(g->mirror + from, g->sent + from, to - from) != 0)
             fail_msg("what is no output was written, before output %d", i);

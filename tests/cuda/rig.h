@@ -18,24 +18,24 @@ typedef struct rig {
     gpu_device *device;
     gpu_stream *queue;
     gpu_region memory;
-    char *mirror, *sent; /* pinned; a copy of what was uploaded */
+    char *mirror, *sent; /* pinned memory on the host; a copy of the uploaded bytes */
     size_t used, bytes;
-    size_t output[RIG_OUTPUTS][2]; /* offset, bytes */
+    size_t output[RIG_OUTPUTS][2]; /* [output]: offset, bytes */
     int outputs;
 } rig;
 
-/* Fails the test if there is no device or memory. */
+/* Open a device and allocate memory; fail the test if that is not possible. */
 void rig_open(rig *g, size_t bytes);
 void rig_close(rig *g);
 
 /* Discard all buffers. */
 void rig_begin(rig *g);
-/* Host memory, aligned to 16 bytes. */
+/* Reserve host memory of the mirror, aligned to 16 bytes. */
 void *rig_put(rig *g, size_t bytes);
 void *rig_out(rig *g, size_t bytes);
-/* Device address of a buffer; NULL for NULL. */
+/* Return the device address of a buffer; NULL for NULL. */
 void *rig_device_ptr(const rig *g, const void *mirrored);
 
 void rig_upload(rig *g);
-/* Waits; fails the test if work failed or wrote elsewhere. */
+/* Wait, and copy the memory back. Fail the test if work failed or wrote anywhere but to outputs. */
 void rig_download(rig *g);

@@ -22,26 +22,26 @@ typedef struct problem {
     int32_t rows, heads, width, value_width;
     float scale, tolerance;
     table query, keys, values, additive, relative;      /* additive.at and relative.at may be NULL */
-    int32_t reach, placed, place[MAX_ROWS];             /* explicit positions of the rows, if `placed` */
+    int32_t reach, placed, place[MAX_ROWS];             /* explicit positions of the rows, used if `placed` */
     int32_t query_index[MAX_ROWS], out_index[MAX_ROWS]; /* negative: absent */
     int32_t first[MAX_ROWS], length[MAX_ROWS], longest;
-    int32_t *entry; /* or NULL */
+    int32_t *entry; /* index of the rows' entries, or NULL */
     int32_t entries;
-    int watched; /* number of heads */
+    int watched; /* number of heads whose weights are returned */
     dice d;
 } problem;
 
-/* What may vary between two calls for the same rows. */
+/* The layout of a call, which may vary for the same rows. */
 typedef struct batch_layout {
     int32_t rows, order[MAX_ROWS];
-    int32_t more; /* rows that the grid has beyond them */
+    int32_t more; /* rows of the grid beyond the batch */
     int32_t gap, off, longer;
     int shared_out; /* there is memory for split attention */
 } batch_layout;
 
 /* Results, in the order of the batch. */
 typedef struct answer {
-    const float *out[MAX_ROWS], *watched[MAX_ROWS]; /* out NULL: not written */
+    const float *out[MAX_ROWS], *watched[MAX_ROWS]; /* [row]; out NULL: the row is not written */
     int32_t ld_watched;
 } answer;
 
@@ -84,7 +84,7 @@ static void draw_memory(problem *p)
     dice *d = &p->d;
     int32_t n_entries = 0;
     for (int32_t r = 0; r < p->rows; r++) {
-        const int again = r > 0 && dice_chance(d, 30); /* rows that share a memory */
+        const int again = r > 0 && dice_chance(d, 30); /* several rows may share a memory */
         p->length[r] = again ? p->length[r - 1] : draw_length(d, p->width);
         p->first[r] = again ? p->first[r - 1] : n_entries;
         if (!again) n_entries += p->length[r];
@@ -110,7 +110,8 @@ static problem draw(uint64_t seed)
     p.value_width = dice_chance(d, 75) ? p.width : DICE_PICK(d, 1, 20, 100, 256, 400, 513);
     p.heads = p.width > 256 ? dice_range(d, 1, 2) : dice_range(d, 1, 5);
     p.rows = dice_range(d, 0, p.width > 128 ? 5 : 10);
-    const float size = dice_chance(d, 20) ? 40.0f : 1.0f; /* nearly all weight on one position */
+    /* large values put nearly all attention weight on one position */
+    const float size = dice_chance(d, 20) ? 40.0f : 1.0f;
     p.scale = dice_chance(d, 30) ? 1.0f : 1.0f / sqrtf((float)p.width);
     p.query = draw_table(d, TABLE, p.heads * p.width, size);
     draw_memory(&p);
@@ -176,7 +177,7 @@ static gpu_operand put_table(rig *g, const table *t, const batch_layout *c)
     return (gpu_operand){.data = rig_device_ptr(g, host), .ld = ld};
 }
 
-/* Surplus rows get the value `beyond`, which would show if they were processed. */
+/* Copy a column. Rows of the grid beyond the batch get the value `beyond`, which would show if they were processed. */
 static const int32_t *put_column(rig *g, const batch_layout *c, const int32_t *column, int32_t beyond)
 {
     int32_t *host = rig_put(g, MAX_ROWS * sizeof *host);
@@ -222,7 +223,7 @@ static answer call(rig *g, const problem *p, const batch_layout *c)
     a.watched = rig_device_ptr(g, watched);
     const size_t part = gpu_attend_part_floats(a.rows.max, p->heads, p->value_width, a.max_length);
     if (c->shared_out && part > 0) a.part = rig_device_ptr(g, rig_out(g, part * sizeof(float)));
-    if (c->longer >= MANY) (void)rig_put(g, (size_t)8 << 20); /* never written */
+    if (c->longer >= MANY) (void)rig_put(g, (size_t)8 << 20); /* memory that no kernel writes */
     const int32_t ld_panel = (p->heads * p->width + 15) / 16 * 16;
     const int rounds = gpu_attend_is_narrow((size_t)p->width, (size_t)p->value_width, a.additive != NULL);
     const size_t panel_bytes = rounds ? MAX_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
@@ -303,7 +304,7 @@ static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const
     free(query);
 }
 
-/* Rows of `out` that belong to no row are unchanged. */
+/* Rows of `out` that belong to no row of the batch must be unchanged. */
 static void expect_rest(const problem *p, const answer *got)
 {
     const float *out_table = NULL;
@@ -382,7 +383,7 @@ static void test_attend(void **state)
     rig_close(&g);
 }
 
-/* Memory for the maximum number of rows is enough for fewer rows with any number of heads. */
+/* Memory reserved for the maximum number of rows is enough for fewer rows with any number of heads. */
 static void test_part(void **state)
 {
     (void)state;
@@ -404,7 +405,7 @@ static void test_part(void **state)
     }
 }
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
+/* --- ancestors ---------------------------------------------------------------------------------------------------- */
 
 enum { NODES = 600 };
 
@@ -412,7 +413,7 @@ typedef struct hyp_pool {
     int32_t above[NODES], depth[NODES], n_nodes;
 } hyp_pool;
 
-/* A long chain, or many short branches. */
+/* Draw one long chain of nodes, or many short branches. */
 static hyp_pool draw_forest(dice *d)
 {
     hyp_pool f = {.n_nodes = dice_range(d, 1, NODES - 2 * MAX_ROWS)};

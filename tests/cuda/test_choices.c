@@ -1,8 +1,8 @@
 /* test_choices.c: choices.cu and mix.cu against definitions and the plain C kernel, and each row against itself in
  * other batches.
  *
- * log_norm has a tolerance. All else is exact: log-probabilities are recomputed from the returned log_norm and sorted,
- * and symbols, counts and log-probabilities must match to the bit. */
+ * log_norm has a tolerance. Everything else is exact: the test recomputes the log-probabilities from the returned
+ * log_norm and sorts them. Symbols, counts and log-probabilities must match to the bit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +47,16 @@ static float *numbers(dice *d, size_t n, enum kind kind)
     return x;
 }
 
-/* The rows, and the tables they point into. */
+/* The rows of a problem, and the tables that they use. */
 typedef struct problem {
-    int32_t rows, symbols, vocabulary, max_choices, models; /* vocabulary: number of ids; models: in a mixture */
+    int32_t rows, symbols, vocabulary, max_choices, models; /* vocabulary: number of ids; models: of a mixture */
     int32_t normalise, tag, first_action;
     float *logits[MAX_MODELS], *bias[MAX_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
     float *add;                                   /* [TABLE, symbols] or NULL */
     int32_t *add_index;                           /* [rows] */
-    int32_t lists, ids[SLOTS * 2], *id, *slot;    /* lists, if any: first element and length per slot; slot: [rows] */
-    uint64_t *legal;                              /* [SETS, words] or NULL */
-    int32_t words, *set;                          /* [rows], or NULL: no row is restricted */
+    int32_t lists, ids[SLOTS * 2], *id, *slot; /* lists of symbols: first element and length per slot; slot: [rows] */
+    uint64_t *legal;                           /* [SETS, words] or NULL */
+    int32_t words, *set;                       /* [rows]: index of the row's legal set; NULL: no row is restricted */
 } problem;
 
 static void spoil(dice *d, float *x, int32_t n)
@@ -65,7 +65,7 @@ static void spoil(dice *d, float *x, int32_t n)
     if (dice_chance(d, 8))
         for (int32_t v = 0; v < n; v++) x[v] = -INFINITY;
     if (dice_chance(d, 8)) x[dice_range(d, 0, n - 1)] = dice_chance(d, 50) ? NAN : INFINITY;
-    if (dice_chance(d, 5)) { /* one thread gets a NaN and no number */
+    if (dice_chance(d, 5)) { /* one thread gets a NaN and no number besides */
         for (int32_t v = 1; v < n; v++) x[v] = -INFINITY;
         x[n - 1] = NAN;
     }
@@ -193,7 +193,7 @@ static int same(float a, float b)
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-/* `from`: the magnitude at which the values compared were rounded. */
+/* `from`: the magnitude at which the compared values were rounded. */
 static void expect_near(double is, double should, double from)
 {
     if (isnan(should) || isinf(should)) {
@@ -203,7 +203,7 @@ static void expect_near(double is, double should, double from)
     if (!(fabs(is - should) <= 1e-5 + 1e-6 * (fabs(should) + fabs(from)))) fail_msg("%.9g, not %.9g", is, should);
 }
 
-/* --- best --------------------------------------------------------------------------------------------------------- */
+/* --- best symbols ------------------------------------------------------------------------------------------------- */
 
 typedef struct answer {
     int32_t *count, *action, *tag;
@@ -213,9 +213,9 @@ typedef struct answer {
 
 /* A call: which rows, in which order, and their memory layout. */
 typedef struct batch_layout {
-    /* beyond: surplus rows of the grid; row_gap: floats between rows */
+    /* beyond: rows of the grid beyond the batch; row_gap: floats between rows */
     int32_t rows, order[MAX_ROWS], beyond, row_gap, off;
-    int32_t longer; /* announced number of symbols beyond the longest list, if there are lists */
+    int32_t longer; /* how many symbols the announced maximum exceeds the longest list by, if there are lists */
 } batch_layout;
 
 static void *put(rig *g, const void *from, size_t bytes)
@@ -323,7 +323,7 @@ static answer run_best(rig *g, dice *d, const problem *p, const batch_layout *c)
     rig_upload(g);
     gpu_run_best(g->queue, &best);
     gpu_run_picks(g->queue, &picks);
-    memset(&best, 0xFF, sizeof best); /* it is copied at the launch */
+    memset(&best, 0xFF, sizeof best); /* the launch has copied the arguments already */
     rig_download(g);
     return a;
 }
@@ -364,7 +364,7 @@ static void expect_choices(const problem *p, const answer *a, int32_t r, int32_t
     free(all);
 }
 
-/* Compare row r with the plain C kernel, which has no lists and no shifted actions: they are removed first. */
+/* Compare row r with the plain C kernel. The kernel has no lists and no shifted actions, so they are removed first. */
 static void expect_kernel(const problem *p, const answer *a, int32_t r, int32_t i)
 {
     const int32_t n = length_of(p, r), max_n = p->max_choices < 300 ? p->max_choices : 300;
@@ -431,7 +431,7 @@ static batch_layout draw_company(dice *d, int32_t rows)
     return c;
 }
 
-/* Row i of one run equals row k of another. */
+/* Row i of one run must equal row k of another. */
 static void expect_same(const problem *p, const answer *a, int32_t i, const answer *b, int32_t k)
 {
     const size_t n = (size_t)a->count[i], offset = (size_t)i * (size_t)p->max_choices,
@@ -444,7 +444,7 @@ static void expect_same(const problem *p, const answer *a, int32_t i, const answ
     assert_memory_equal(a->logp + offset, b->logp + to, n * sizeof *a->logp);
 }
 
-/* All rows, then some alone or among others. Answers stay in the rig's mirror, hence two rigs. */
+/* Run all rows, then some alone or among others. Results stay in the rig's mirror, hence two rigs. */
 static void check_best(rig *g, rig *h, dice *d, const problem *p)
 {
     batch_layout all = {.rows = p->rows, .beyond = 1};
@@ -474,7 +474,7 @@ static void test_best(void **state)
     rig_open(&h, 24 << 20);
     for (int64_t i = 0; i < iterations; i++) {
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
-        const int few = i % 2 != 0; /* one warp does these; the last of the best must be found late */
+        const int few = i % 2 != 0; /* one warp handles this many; the last of the best must be found late */
         const int32_t symbols = few ? dice_range(&d, 1, 1500)
                                     : DICE_PICK(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 1024, 1025, 2049, 4096,
                                                 4097, 5000, 16384, 16385, 20001, 40000, 70000);
@@ -489,7 +489,7 @@ static void test_best(void **state)
     rig_close(&h);
 }
 
-/* A row alone and among 300 others. */
+/* A row must have the same results alone and among 300 others. */
 static void test_company(void **state)
 {
     (void)state;
@@ -507,7 +507,7 @@ static void test_company(void **state)
     rig_close(&h);
 }
 
-/* Long rows divided among blocks, and undivided. */
+/* Long rows must have the same results divided among several blocks and undivided. */
 static void test_parts(void **state)
 {
     enum { ROWS = 40, SYMBOLS = 40000 };
@@ -517,7 +517,7 @@ static void test_parts(void **state)
     rig_open(&h, 16 << 20);
     dice d = dice_seeded(harness_seed(1) + 4000);
     float *x = numbers(&d, (size_t)ROWS * SYMBOLS, PLAIN);
-    for (int32_t i = 0; i < ROWS * SYMBOLS; i++) /* a sum near 1, whose logarithm shows its last bit */
+    for (int32_t i = 0; i < ROWS * SYMBOLS; i++) /* sums near 1, whose logarithm depends on the last bit */
         x[i] = i % SYMBOLS == i / SYMBOLS ? 0.0f : x[i] / 9.0f - 12.0f;
     problem p = {.rows = ROWS, .symbols = SYMBOLS, .vocabulary = SYMBOLS, .models = 1, .normalise = 1, .logits = {x}};
     p.max_choices = 6;
@@ -531,8 +531,8 @@ static void test_parts(void **state)
     rig_close(&h);
 }
 
-/* Among distinct logits with equal log-probability the smaller symbol is chosen, even if the best logits are cut off
- * between them. */
+/* Among distinct logits with equal log-probabilities, the smaller symbol is chosen, even if the list of best logits
+ * ends between them. */
 static void test_rounded(void **state)
 {
     (void)state;
@@ -555,8 +555,9 @@ static void test_rounded(void **state)
     rig_close(&h);
 }
 
-/* A few large logits, so that several of the others share a log-probability. Then some with the larger of two adjacent
- * floats, and, at smaller symbols, n_ties with the smaller one, which is returned. The best logits end among these. */
+/* Draw a few large logits, so that several of the others share a log-probability. Then draw some with the larger of two
+ * adjacent floats, and, at smaller symbols, n_ties with the smaller float, which must be chosen. The best logits end
+ * among these. */
 static float draw_cut(dice *d, float *x, int32_t symbols, int32_t n_ties)
 {
     const int32_t high = dice_range(d, 2, n_ties - 2), top = dice_range(d, 1, n_ties - high - 1);
@@ -568,8 +569,8 @@ static float draw_cut(dice *d, float *x, int32_t symbols, int32_t n_ties)
     return small;
 }
 
-/* The last of the best logits is the smallest with its log-probability: what was cut off and must be considered equals
- * it. */
+/* The last of the best logits is the smallest one with its log-probability. Logits below the cut may have the same
+ * log-probability and must be considered. */
 static void test_cut(void **state)
 {
     enum { ROWS = 32 };
@@ -604,7 +605,7 @@ static void test_cut(void **state)
 
 /* --- mixtures ----------------------------------------------------------------------------------------------------- */
 
-/* x [rows, symbols], copied. */
+/* Run the mixture. Returns a copy of x [rows, symbols]. */
 static float *run_mix(rig *g, dice *d, const problem *p, const batch_layout *c)
 {
     const int over = dice_chance(d, 50);
@@ -641,7 +642,7 @@ static double mixed(const problem *p, const double *norm, int32_t r, int32_t v)
         if (!(norm[e] > -INFINITY)) return NAN;
         sum += exp((double)logit_at(p, e, r, v) - norm[e]);
     }
-    double max = -INFINITY, spread = 0.0; /* again, if too small for the tolerance */
+    double max = -INFINITY, spread = 0.0; /* draw again if the probabilities are too small for the tolerance */
     for (int32_t e = 0; e < p->models; e++) max = fmax(max, (double)logit_at(p, e, r, v) - norm[e]);
     if (max == -INFINITY) return max;
     for (int32_t e = 0; e < p->models; e++) spread += exp((double)logit_at(p, e, r, v) - norm[e] - max);

@@ -1,5 +1,5 @@
-/* The executor when the stand-in runs out of memory or fails to open something, at each place in turn: a call reports
- * it, and repeated does what it would have done. Nothing leaks. */
+/* The executor when the stand-in runs out of memory or fails to open something, at each place in turn. The call reports
+ * the failure; repeated without one, it does what it would have done. Nothing leaks. */
 #include "faults.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static rill_status begin(rill_context *ctx, const problem *p, bench *b)
     return status;
 }
 
-/* Repeat until nothing fails. */
+/* Open the bench again and again, with one more call succeeding each time, until nothing fails. */
 static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call call, uint64_t more)
 {
     bench b;
@@ -109,7 +109,7 @@ static void every_failing_call(void **state)
     HARNESS_ASSERT_COVERED(refused > 100);
 }
 
-/* Reading rows back uses memory that is already allocated. */
+/* Reading rows back allocates no memory. */
 static void reading_asks_for_no_memory(void **state)
 {
     (void)state;
@@ -134,7 +134,8 @@ static void reading_asks_for_no_memory(void **state)
         assert_memory_equal(found, rows + (ptrdiff_t)3 * i, 9 * sizeof *rows);
     }
     assert_int_equal(gpu.count(CUDA_HOST_MEMORY), old_count);
-    gpu.refuse(CUDA_HOST_MEMORY, 1, 1); /* reading all at once would need more memory, and fails; row by row succeeds */
+    /* reading all rows at once would need more memory and fails; reading them row by row succeeds */
+    gpu.refuse(CUDA_HOST_MEMORY, 1, 1);
     assert_int_equal(rill_session_read(session, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
     gpu.refuse(CUDA_HOST_MEMORY, 0, 0);
     assert_int_equal(rill_session_read(session, host, 7, 0, 3, found), RILL_OK);

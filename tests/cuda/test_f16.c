@@ -1,11 +1,11 @@
-/* test_f16.c: 16-bit floats against the meaning of their bits. */
+/* test_f16.c: conversions of 16-bit floats against the definition of their bits. */
 #include "half.h"
 
 #include <math.h>
 
 #include "support/harness.h"
 
-/* The value of an fp16 number's bits, without the sign. */
+/* Return the value of an fp16 number from its bits, without the sign. */
 static double meaning(uint32_t half)
 {
     const uint32_t exponent = half >> 10, rest = half & 1023;
@@ -18,7 +18,7 @@ static void check(float x, uint32_t half)
     assert_int_equal(gpu_float_to_f16(-x), half | 0x8000);
 }
 
-/* Each fp16 number converts to itself, and what is between two goes to the nearer, ties to even. */
+/* Each fp16 number converts to itself. A number between two fp16 numbers converts to the nearer one, ties to even. */
 static void every_number_of_f16(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_fuse.c: how many launches the operations of a layer take, and that outputs equal the CPU's. Environment:
+/* test_fuse.c: the number of launches that the operations of a layer take, and outputs equal to the CPU's. Environment:
  * RILL_TEST_DEVICE, else cuda-host. */
 #include <math.h>
 #include <stdlib.h>
@@ -75,8 +75,8 @@ static void normalise(layer *l)
     rill_op_normalise(l->network, l->graph, RILL_ROWS, &o);
 }
 
-/* A layer as in transformers: embeddings, a product read only by an activation, one added to the rows, norms,
- * successive products, and one written to a table. */
+/* A layer as in transformers: embeddings, a product read only by an activation, a product added to the rows, norms,
+ * successive products, and a product written to a table. */
 static void build_layer(layer *l)
 {
     const rill_view none = {0}, x = rill_view_value(l->x), context = rill_view_value(l->context),
@@ -101,8 +101,8 @@ static void product_to_table(layer *l)
             rill_view_table(l->table, l->node));
 }
 
-/* Two products of the same rows, one of them to a table; `turned`: in the order opposite to their weights in memory.
- * Then operations that read the results. */
+/* Two products of the same rows, one of them written to a table. `turned`: in the opposite order of their weights in
+ * memory. Then operations that read the results. */
 static void add_product_pair(layer *l, int turned, rill_activation activation)
 {
     const rill_view none = {0}, x = rill_view_value(l->x), gates = rill_view_value(l->gates),
@@ -121,14 +121,14 @@ static void build_pairs(layer *l)
     embed(l, l->context);
     add_product_pair(l, 0, RILL_LINEAR);
     add_product_pair(l, 1, RILL_LINEAR);
-    add_product_pair(l, 0, RILL_TANH); /* different from the other's */
-    /* without an epilogue */
+    add_product_pair(l, 0, RILL_TANH); /* another activation than that of the other product */
+    /* a product without an epilogue */
     product(l, 32, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR, rill_view_value(l->gates));
     product(l, 8, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR, rill_view_value(l->part));
     product_to_table(l);
 }
 
-/* x is read by a product; the next operation overwrites part of it, which another product reads. */
+/* A product reads x; the next operation overwrites part of x, which another product reads. */
 static void start_reuse(layer *l)
 {
     product(l, WIDTH, INNER, rill_view_value(l->inner), (rill_view){0}, RILL_LINEAR, rill_view_value(l->x));
@@ -142,7 +142,7 @@ static void finish_reuse(layer *l)
             rill_view_value(l->context));
 }
 
-/* Minus infinity in some columns of x. */
+/* Build a layer with minus infinity in some columns of x. */
 static void build_masked(layer *l)
 {
     embed(l, l->context);
@@ -154,7 +154,7 @@ static void build_masked(layer *l)
     product_to_table(l);
 }
 
-/* Values written in parts, by each operation that can, or read in parts. */
+/* Values that are written in parts, by each operation that can do so, or read in parts. */
 static void build_parts(layer *l)
 {
     const rill_view none = {0}, x = rill_view_value(l->x), context = rill_view_value(l->context),
@@ -176,11 +176,11 @@ static void build_parts(layer *l)
                  &(rill_lstm_cell){.hidden = 8, .gates = gates, .c_out = x, .h_out = rill_view_value(l->part)});
     finish_reuse(l);
     start_reuse(l);
-    product(l, WIDTH, 8, x, context, RILL_LINEAR, context); /* its first columns */
+    product(l, WIDTH, 8, x, context, RILL_LINEAR, context); /* to the first columns of x */
     product_to_table(l);
 }
 
-/* A head that is too wide to be rounded where it is written. */
+/* A head too wide to be rounded by the kernel that writes it. */
 static void build_wide(layer *l)
 {
     const rill_tensor x = rill_tensor_make(l->network, l->graph, l->units, WIDE),
@@ -232,7 +232,7 @@ static void open_layer(layer *l, const char *device, rill_weight_type type)
     l->vocab_subset = rill_network_vocab_subset(l->network, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
 }
 
-/* Run a layer: the table's rows, and the cost of each operation; returns the number of operations. */
+/* Run a layer. Returns the table's rows, the cost of each operation, and the number of operations. */
 static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight_type type, float *rows,
                          rill_op_profile *took)
 {
@@ -267,7 +267,7 @@ static int near(float x, float wanted, float tolerance)
     return isfinite(wanted) ? fabsf(x - wanted) <= tolerance * (1.0f + fabsf(wanted)) : !isfinite(x);
 }
 
-/* `launches`, `bytes`: expected for each operation, or NULL. */
+/* `launches`, `bytes`: the expected numbers for each operation, or NULL. */
 static void check_layer(void (*build)(layer *), rill_weight_type type, float tolerance, const int64_t *launches,
                         const double *bytes)
 {
@@ -296,8 +296,8 @@ static void epilogues_are_fused(void **state)
     check_layer(build_layer, RILL_WEIGHT_F32, 1e-4f, launches, NULL);
 }
 
-/* Products with rounded output have a separate epilogue; nothing is gathered. Rows are read and written in two bytes,
- * and also in four if others read them; weights are padded to 16 columns. */
+/* Products with rounded output have a separate epilogue, and no rows are gathered. Rows are read and written in two
+ * bytes per number, and also in four if other operations read them. Weights are padded to 16 columns. */
 static void rounding_is_fused(void **state)
 {
     enum { ROW = 4 * WIDTH, HALF = 2 * WIDTH, HALF_IN = 2 * INNER };
@@ -312,8 +312,8 @@ static void rounding_is_fused(void **state)
     check_layer(build_layer, RILL_WEIGHT_F16, 5e-3f, launches, bytes);
 }
 
-/* The second product of a pair runs with the first, which has read the rows. In bf16 a value that only products read is
- * rounded, so those have a separate epilogue. */
+/* The second product of a pair runs in the launch of the first, which has read the rows. In bf16 a value that only
+ * products read is rounded, so such products have a separate epilogue. */
 static void product_pairs_are_merged(void **state)
 {
     enum { X = 4 * WIDTH, GATES = 4 * 32, WEIGHTS = 32 * 4 * WIDTH, BACK = 32 * 4 * 32 };

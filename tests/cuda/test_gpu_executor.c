@@ -1,8 +1,9 @@
-/* The GPU executor of graphs, on the device in RILL_TEST_DEVICE or the stand-in: random graphs against the reference
- * interpreter, and to the bit for any order of the rows, any split of a run, and any order of threads and blocks.
+/* The GPU executor of graphs, on the device in RILL_TEST_DEVICE or on the stand-in. Random graphs are compared with the
+ * reference interpreter. They must also be equal to the bit for any order of the rows, any split of a run, and any
+ * order of threads and blocks.
  *
  * Sums are in another order than the interpreter's. The allowed difference is estimated by running the problem with two
- * of the CPU's instruction sets; if those choose differently, the problem is not compared. */
+ * of the CPU's instruction sets. If those lead to different choices, the problem is not compared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 static rill_kernels plain;
 
-/* With bf16 weights a GPU rounds the activations to bf16, too. */
+/* With bf16 weights a GPU rounds the activations to bf16 too, so the reference does so. */
 static void multiply(const rill_gemm *g, rill_pool *pool)
 {
     if (g->w->dtype != RILL_DTYPE_BF16) {
@@ -46,7 +47,7 @@ static outcome interpret_with(problem *p, rill_isa_mask isa)
 
 static int64_t n_unstable;
 
-/* A difference in the last bit of fp32 may change a whole bit of bf16 or f16. */
+/* A difference in the last bit of fp32 may change the last bit of bf16 or f16. */
 static float tolerance_for(rill_weight_type type)
 {
     return type == RILL_WEIGHT_BF16 ? 2e-2f : type == RILL_WEIGHT_F16 ? 3e-3f : 2e-4f;
@@ -61,7 +62,7 @@ static tolerance problem_tolerance(const problem *p)
     return (tolerance){.absolute = max, .relative = max};
 }
 
-/* `truth` may be NULL if it is not certain. */
+/* Run the graph in several ways. `truth`: the expected values; NULL if they are not certain. */
 static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const rill_network *network, rill_graph graph,
                            const outcome *truth)
 {
@@ -171,7 +172,7 @@ static void close_copies(copies *c)
     rill_device_close(c->device);
 }
 
-/* Check n rows; `shift` distinguishes them from those of other runs. */
+/* Check n rows; `shift` makes them differ from those of other runs. */
 static void check_copies(const copies *c, int32_t n, int32_t shift)
 {
     const int32_t first[] = {10, 1, 10, 1}, second[] = {1, 10, 1, 10}, node[] = {3, 0, 2, 1};
@@ -198,7 +199,8 @@ static void ragged_lengths_alternate(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Runs with equal layout are recorded the second time and replayed from then on, with other columns and fewer rows. */
+/* When a layout of rows runs a second time, it is captured as a CUDA graph. From then on the graph is replayed, also
+ * with other columns and fewer rows. */
 static void runs_are_replayed(void **state)
 {
     (void)state;
@@ -215,7 +217,7 @@ static void runs_are_replayed(void **state)
     rill_context_destroy(ctx);
 }
 
-/* More layouts than a session keeps CUDA graphs of: the least recently used graph makes room. */
+/* If there are more layouts than a session keeps CUDA graphs of, the least recently used graph is evicted. */
 static void old_graphs_are_evicted(void **state)
 {
     enum { KEPT = 128, ROUNDS = 2, SYMBOLS = 140 };
@@ -244,7 +246,7 @@ static void old_graphs_are_evicted(void **state)
             int32_t rows[] = {0}, count[1] = {0}, action[SYMBOLS];
             float logp[SYMBOLS];
             const int32_t *columns[] = {rows};
-            /* each layout twice in succession: it is captured, and evicted before its next turn */
+            /* each layout runs twice in succession: its graph is captured, and evicted before its next turn */
             for (int32_t twice = 0; twice < 2; twice++) {
                 const rill_selection selection = {
                     .max_choices = m, .stride = m, .count = count, .action = action, .logp = logp};
@@ -269,7 +271,8 @@ static void old_graphs_are_evicted(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Slots are filled ahead of their readers, but not before readers of the old contents are done. */
+/* Slots that are written while older readers may still run: a write must wait until all readers of the old contents are
+ * done. */
 typedef struct slots {
     rill_device *device;
     rill_network *network;
@@ -278,8 +281,8 @@ typedef struct slots {
     rill_table nodes;
 } slots;
 
-/* `fill` puts row which[r] of a constant into slot[r], with a tag as answer if it is to be waited for; `read` copies
- * slot[r] to node[r]. Both go through a value. */
+/* `fill` writes row which[r] of a constant to slot[r], with a tag as result if the run is to be waited for. `read`
+ * copies slot[r] to node[r]. Both use an intermediate value. */
 static slots open_slots(rill_context *ctx, int tagged)
 {
     static const float rows[] = {10.0f, 11.0f, 12.0f, 13.0f};
@@ -347,8 +350,8 @@ static void slots_are_filled_in_order(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Cases rare in random graphs: sums written to an odd offset of a value, and units numbered by a column that the run
- * itself writes. out [4, 16] of four inputs. */
+/* Cases that are rare in random graphs: sums written to an odd offset of a value, and units indexed by a column that
+ * the run itself writes. out: [4, 16] of four inputs. */
 static void run_odd(rill_context *ctx, const char *name, float *out)
 {
     enum { N = 4, UNITS = 9 };

@@ -1,5 +1,5 @@
-/* test_host.c: the stand-in itself: its CUDA subset against plain loops, in many orders, and the kernel errors it
- * detects. */
+/* test_host.c: tests of the stand-in itself. Its CUDA subset is compared with plain loops, in many orders of threads,
+ * and it must detect errors of kernels. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #include "support/harness.h"
 
 #ifdef __SANITIZE_THREAD__
-enum { WATCHED = 1 }; /* detected errors abort the program; and fibres are slow */
+enum { WATCHED = 1 }; /* under this sanitizer a detected error aborts the program, and fibres are slow */
 #else
 enum { WATCHED = 0 };
 #endif
 enum { SEEDS = WATCHED ? 3 : 20, NUMBERS = 100 * 128, OUTS = 8192 };
 
-/* Numbers on the device, and memory for a probe's output. */
+/* Numbers on the device, and memory for the output of a probe kernel. */
 typedef struct bench {
     rig g;
     int32_t *x, *out;
@@ -52,20 +52,20 @@ static void close_bench_rig(bench *b)
     rig_close(&b->g);
 }
 
-/* The queue fails with this message, and a new one replaces it. */
+/* The stream must fail with this message; a new stream replaces it. */
 static void expect_failure(bench *b, const char *words)
 {
     char why[GPU_ERROR_BYTES] = "";
     assert_int_equal(gpu_stream_sync(b->g.queue, why), -1);
     if (strstr(why, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, words);
     memset(why, 0, sizeof why);
-    assert_int_equal(gpu_stream_sync(b->g.queue, why), -1); /* and permanently */
+    assert_int_equal(gpu_stream_sync(b->g.queue, why), -1); /* every later call fails too */
     assert_non_null(strstr(why, words));
     gpu_stream_close(b->g.queue);
     assert_int_equal(gpu_stream_open(&b->g.queue, b->g.device, why), 0);
 }
 
-/* --- the language ------------------------------------------------------------------------------------------------- */
+/* --- the CUDA subset ---------------------------------------------------------------------------------------------- */
 
 static void test_places(void **state)
 {
@@ -102,7 +102,7 @@ static void test_barriers(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         assert_int_equal(wrong_sums(&b, seed, 0), 0);
-        assert_true(WATCHED || wrong_sums(&b, seed, 1) > 10); /* a barrier is missing */
+        assert_true(WATCHED || wrong_sums(&b, seed, 1) > 10); /* sums are wrong where a barrier is missing */
     }
     close_bench_rig(&b);
 }
@@ -171,7 +171,7 @@ static void test_atomics(void **state)
             assert_int_equal(b.out[2], min);
             assert_int_equal(b.out[3], or);
             assert_int_equal(b.out[4], and);
-            assert_int_equal(b.out[5] + b.out[7], sum); /* exchanges pass each number on, except the last */
+            assert_int_equal(b.out[5] + b.out[7], sum); /* each exchange passes a number on; the last one stays */
             assert_int_equal(b.out[6] == sum, !flaw);
         }
     }
@@ -249,7 +249,7 @@ static void test_flaws(void **state)
         lay_out(&b, 128, 2);
         probe_sum(b.g.queue, &b.args, 5);
         expect_failure(&b, "of 128 threads 64 wait at a barrier");
-        assert_int_equal(wrong_sums(&b, seed, 0), 0); /* and nothing leaks */
+        assert_int_equal(wrong_sums(&b, seed, 0), 0); /* earlier errors have no effect on later kernels */
     }
     close_bench_rig(&b);
 }
@@ -296,7 +296,7 @@ static void test_launches(void **state)
     close_bench_rig(&b);
 }
 
-/* Whether a child process that runs this is aborted. */
+/* Whether a child process that runs this function aborts. */
 static int is_aborted(void (*run)(bench *b))
 {
     const pid_t child = fork();
@@ -347,7 +347,8 @@ static void lose_update(bench *b)
     gpu_stream_sync(b->g.queue, why);
 }
 
-/* Errors that only a sanitizer sees. Without one the first would corrupt memory, so it is not run. */
+/* Errors that only a sanitizer detects. Without a sanitizer the first one would corrupt memory, so the test is
+ * skipped. */
 static void test_sanitizers(void **state)
 {
     (void)state;
@@ -406,7 +407,8 @@ static void test_memory(void **state)
     assert_null(a.base);
     assert_int_equal(cuda_host_used(), 0);
     cuda_host_addresses(gpu_memory_bytes(device) + 3 * granule);
-    assert_int_equal(gpu_grow(device, &a, 1), 0); /* addresses are reserved for all memory */
+    /* addresses were reserved for all of the memory, so the block grows in place */
+    assert_int_equal(gpu_grow(device, &a, 1), 0);
     b.reserved = 4 * granule;
     assert_int_equal(gpu_grow(device, &b, 1), GPU_NO_ADDRESSES);
     assert_null(b.base);
@@ -439,8 +441,8 @@ static void test_copies(void **state)
     gpu_copy_to_device(queue, device + 200, pinned, 100);
     gpu_copy_to_host(queue, back, device + 200, 100);
     gpu_copy_to_host(queue, NULL, NULL, 0);
-    assert_int_equal(back[0], -1); /* not yet */
-    memset(pinned, 4, 100);        /* too early: the upload copies this */
+    assert_int_equal(back[0], -1); /* the copy has not run yet */
+    memset(pinned, 4, 100);        /* an error of this test: the upload, which runs later, copies this value */
     assert_int_equal(gpu_stream_sync(queue, why), 0);
     for (int i = 0; i < 100; i++) assert_int_equal(back[i], 4);
 
@@ -455,7 +457,7 @@ static void test_copies(void **state)
     gpu_pinned_free(b.g.device, back);
     gpu_copy_to_host(b.g.queue, back, device, 1);
     memset(pinned, 5, 100);
-    gpu_copy_to_device(b.g.queue, device, pinned, 100); /* the upload is not done after it */
+    gpu_copy_to_device(b.g.queue, device, pinned, 100); /* the upload after the failed copy does not run */
     expect_failure(&b, "a copy up of 1 bytes to memory that is not there");
     gpu_copy_to_host(b.g.queue, pinned, device, 100);
     assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
@@ -464,7 +466,7 @@ static void test_copies(void **state)
     close_bench_rig(&b);
 }
 
-/* One GPU cannot use another's memory. */
+/* A device cannot use memory of another device. */
 static void test_two_devices(void **state)
 {
     bench b = open_bench_rig();
@@ -555,7 +557,7 @@ static void test_products(void **state)
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not aligned");
     p.lda = 12;
-    p.ldc = 10; /* 8-byte alignment would lose fast kernels */
+    p.ldc = 10; /* rows aligned to 8 bytes only are refused, since fast kernels need 16 */
     gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not aligned");
     p.ldc = 12;
@@ -606,7 +608,8 @@ static void test_threads(void **state)
     }
 }
 
-/* Recorded work runs at replay, with memory's contents at that time, and not before. Copies are refused. */
+/* Captured work runs when the graph is replayed, with the memory contents of that time, and not before. Copies are
+ * refused. */
 static void test_records(void **state)
 {
     (void)state;
@@ -645,12 +648,13 @@ static void test_records(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sanitizers), /* first: under the thread sanitizer fibres are threads, and a forked child stops */
-        cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers),     cmocka_unit_test(test_warps),
-        cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),         cmocka_unit_test(test_poison),
-        cmocka_unit_test(test_flaws),      cmocka_unit_test(test_early_return), cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),       cmocka_unit_test(test_products),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),      cmocka_unit_test(test_two_devices),
+        /* first, since fibres count as threads for the thread sanitizer, and a child forked later would hang */
+        cmocka_unit_test(test_sanitizers),  cmocka_unit_test(test_places),  cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_warps),       cmocka_unit_test(test_atomics), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_poison),      cmocka_unit_test(test_flaws),   cmocka_unit_test(test_early_return),
+        cmocka_unit_test(test_launches),    cmocka_unit_test(test_memory),  cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_products),    cmocka_unit_test(test_threads), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_two_devices),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

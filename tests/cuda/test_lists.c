@@ -17,7 +17,7 @@ enum { MAX_ROWS = 20, SLOTS = 6, MAX_LISTED = 300, VOCABULARY = 400, TABLE = MAX
 typedef struct problem {
     int32_t rows, width, longest;
     int32_t first[SLOTS], length[SLOTS], ids[SLOTS * MAX_LISTED];
-    int32_t slot[MAX_ROWS], a_row[MAX_ROWS], out_row[MAX_ROWS]; /* rows of the tables read and written */
+    int32_t slot[MAX_ROWS], a_row[MAX_ROWS], out_row[MAX_ROWS]; /* rows of the tables that are read and written */
     gpu_type type;
     rill_activation activation;
     float *w, *x; /* [VOCABULARY, width]; [TABLE, width] */
@@ -47,10 +47,10 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
     }
     p.longest += dice_range(d, 0, 40);
     for (int32_t r = 0; r < p.rows; r++) {
-        /* several rows share a slot */
+        /* several rows may share a slot */
         p.slot[r] = r > 0 && dice_chance(d, 60) ? p.slot[r - 1] : dice_range(d, 0, SLOTS - 1);
         p.a_row[r] = dice_range(d, -1, TABLE - 1);
-        p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* distinct */
+        p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* distinct rows; -1: no output */
     }
     p.type = dice_chance(d, 50) ? GPU_F32 : dice_chance(d, 50) ? GPU_BF16 : GPU_F16;
     p.activation = (rill_activation)dice_range(d, 0, RILL_N_ACTIVATIONS - 1);
@@ -79,7 +79,8 @@ static float *put_table(rig *g, const float *from, size_t n, int32_t off)
 
 static gpu_subsets put_lists(rig *g, const problem *p)
 {
-    const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids; /* nothing is after it */
+    /* exact size: nothing follows the last list */
+    const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids;
     return (gpu_subsets){put(g, p->ids, used), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
 }
 
@@ -133,7 +134,7 @@ static double rounded(float x, gpu_type type)
     return (double)(type == GPU_F32 ? x : gpu_rounded_to_float(gpu_round_bits(x, type), type));
 }
 
-/* An activation without a case here is compared with the plain C kernel's. */
+/* Apply the activation; one without a case here uses the plain C kernel. */
 static double activated(double x, rill_activation activation)
 {
     rill_kernels k;
@@ -156,7 +157,7 @@ static double activated(double x, rill_activation activation)
     }
 }
 
-/* Run rows `order` of the problem; out [rows, longest], copied. */
+/* Run the rows `order` of the problem; return a copy of out [rows, longest]. */
 static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const int32_t *order)
 {
     const size_t n = (size_t)rows * (size_t)p->longest, ld = (size_t)p->longest + (size_t)dice_range(d, 0, 3);
@@ -188,7 +189,8 @@ static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const
         const float *row = out + (size_t)(rows - 1 - r) * ld;
         const size_t length = out_row[r] >= 0 ? (size_t)p->length[slot[r]] : 0;
         memcpy(result + (size_t)r * (size_t)p->longest, row, length * sizeof *row);
-        for (size_t i = length; i < ld; i++) assert_true(isnan(row[i])); /* never written */
+        /* columns past the list's length are not written */
+        for (size_t i = length; i < ld; i++) assert_true(isnan(row[i]));
     }
     return result;
 }
@@ -243,7 +245,8 @@ static void test_product(void **state)
     rig_close(&g);
 }
 
-/* Four rows, of which any adjacent ones may share a slot: each number of rows together, at each position in a block. */
+/* Four rows, of which any adjacent ones may share a slot: rows are taken together in every number, at every position in
+ * a block. */
 static void test_rows_together(void **state)
 {
     (void)state;
@@ -253,7 +256,7 @@ static void test_rows_together(void **state)
         dice d = dice_seeded(harness_seed(1) + i);
         problem p = draw(&d, i < 8 ? 130 : 128, VOCABULARY);
         p.rows = 4;
-        p.length[0] = 3; /* shorter than drawn, so the memory exists */
+        p.length[0] = 3; /* shorter than the drawn list, so the memory exists */
         p.length[1] = 5;
         for (int32_t n = 0; n < 8; n++) p.ids[n] = 40 * n + (int32_t)i;
         p.first[1] = 3;

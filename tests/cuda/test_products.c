@@ -11,7 +11,7 @@
 
 enum { ROWS = 70 };
 
-/* Addend and activation; `in_place`: the addend is in the output's memory. */
+/* A product's addend and activation. `in_place`: the addend is in the output's memory. */
 typedef struct shape {
     int32_t n, k;
     gpu_type type;
@@ -29,7 +29,7 @@ typedef struct problem {
     const shape *s;
     size_t lda, ldc, each;
     char *w, *a;
-    float *bias, *add, *all, *one; /* in the mirror; NULL: none */
+    float *bias, *add, *all, *one; /* buffers in the mirror; NULL: none */
     gpu_matrix matrix;
 } problem;
 
@@ -39,7 +39,7 @@ static void put_number(char *to, float value, gpu_type type)
     memcpy(to, type == GPU_F32 ? (const void *)&value : (const void *)&rounded, gpu_type_bytes(type));
 }
 
-/* Numbers that all types represent and whose sums are exact; with `fast`, arbitrary ones. */
+/* Draw a number that all types represent and whose sums are exact; with `fast`, an arbitrary number. */
 static float draw_number(dice *d, const shape *s)
 {
     return (float)dice_range(d, -128, 128) / (s->fast ? 60.0f : 64.0f);
@@ -109,7 +109,7 @@ static double expected(const problem *p, size_t r, size_t j)
     return p->s->relu && x < 0.0 ? 0.0 : x;
 }
 
-/* A row's product is right, and the same to the bit in any batch; nothing is written between rows. */
+/* A row's product is right, and the same to the bit in any batch. Nothing is written between rows. */
 static void rows_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
@@ -122,7 +122,8 @@ static void rows_do_not_depend_on_the_batch(void **state)
         const size_t n = (size_t)p.s->n;
         assert_int_equal(gpu_matrix_choose_algo(g.device, &p.matrix, why), 0);
         run(&g, &p, p.all, 0, ROWS);
-        for (int32_t r = 0; r < ROWS; r += 8) run(&g, &p, p.one, r, 1 + r / 8 % 6); /* one row, two, ... */
+        /* products of one row, two rows, ... */
+        for (int32_t r = 0; r < ROWS; r += 8) run(&g, &p, p.one, r, 1 + r / 8 % 6);
         rig_download(&g);
         for (int32_t r = 0; r < ROWS; r++) {
             const float *row = p.all + (size_t)r * p.ldc;
@@ -135,7 +136,7 @@ static void rows_do_not_depend_on_the_batch(void **state)
     rig_close(&g);
 }
 
-/* Row counts that end at tiles and waves of blocks, or just beyond. */
+/* Row counts at the ends of tiles and waves of blocks, and just beyond. */
 static const int32_t lengths[] = {1,   2,   3,    4,    5,    8,    9,    16,   17,   31,   32,
                                   33,  63,  64,   65,   127,  128,  129,  255,  256,  257,  320,
                                   511, 512, 1023, 1025, 2048, 4096, 6225, 8447, 8449, 9729, 12288};
@@ -146,9 +147,10 @@ static float draw_inexact(dice *d, float divisor)
     return (float)dice_range(d, -9999, 9999) / divisor;
 }
 
-/* Rows of the largest product are compared with those of products of fewer rows, with numbers whose sums are not exact: another
- * order of additions shows. Each comparison copies all outputs, so of wide ones only every few row counts are compared, the
- * largest first. Returns the smallest row count whose rows differ, 0: none; *first: the first of these rows. */
+/* Compare rows of the largest product with those of products of fewer rows. The numbers' sums are not exact, so that
+ * another order of additions shows. Each comparison copies all outputs, so of wide outputs only every few row counts
+ * are compared, the largest first. Returns the smallest row count whose rows differ, 0: none; *first: the first of
+ * these rows. */
 static int32_t find_another_order(dice *d, const shape *s, size_t n_lengths, size_t *first)
 {
     enum { MAX_OUTPUT = 192 << 20, EACH = 24 << 20 }; /* bytes */
@@ -193,7 +195,7 @@ static int32_t find_another_order(dice *d, const shape *s, size_t n_lengths, siz
     return found;
 }
 
-/* At sizes that models have, and with up to 12,288 rows. */
+/* Sums keep their order at the sizes of real models, and with up to 12,288 rows. */
 static void sums_keep_their_order(void **state)
 {
 #ifdef ON_GPU
@@ -224,7 +226,7 @@ static void sums_keep_their_order(void **state)
 }
 
 #ifndef ON_GPU
-/* The comparison above finds sums that run the other way beyond 8, 300 and 1,000 rows. */
+/* The comparison above notices sums that run in the other direction beyond 8, 300 and 1,000 rows. */
 static void another_order_is_found(void **state)
 {
     static const shape sizes[] = {
@@ -243,7 +245,7 @@ static void another_order_is_found(void **state)
 }
 #endif
 
-/* With `fast`, rows are right, too. The stand-in then sums in another order when there are many rows. */
+/* With `fast`, rows are right too, although the stand-in then sums many rows in another order. */
 static void fast_rows_are_right(void **state)
 {
     static const shape wide = {.n = 64, .k = 700, .bias = 1, .fast = 1};

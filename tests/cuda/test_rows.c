@@ -24,7 +24,7 @@ typedef struct view {
 
 typedef struct problem {
     const struct operation *op;
-    int32_t rows, width, extra; /* extra: surplus rows of the grid */
+    int32_t rows, width, extra; /* extra: rows of the grid beyond the batch */
     view view[VIEWS];
     int views;
     float *gain, *bias; /* [width] or NULL */
@@ -34,7 +34,7 @@ typedef struct problem {
     dice d;
 } problem;
 
-/* A kernel's arguments: the views' device addresses. */
+/* The device addresses of the views, as arguments of a kernel. */
 typedef struct kernel_arguments {
     gpu_rows rows;
     gpu_operand operands[VIEWS];
@@ -46,15 +46,15 @@ typedef struct operation {
     const char *name;
     void (*draw)(problem *p);
     void (*run)(gpu_stream *queue, const problem *p, const kernel_arguments *d);
-    /* Computes one row: inputs (NULL: absent) to outputs, both in order of views. */
+    /* Compute one row on the CPU: inputs (NULL: absent) to outputs, both in order of the views. */
     void (*expect)(const problem *p, const rill_kernels *k, float *const *row);
-    float tolerance; /* relative to 1 + |expected| */
-    int panel;       /* it writes a panel, beside its last output or alone */
+    float tolerance; /* the allowed difference, relative to 1 + |expected| */
+    int panel;       /* the kernel writes a panel, instead of or besides its last output */
 } operation;
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
 
-/* With `odd`, some numbers are such that a row's comparison is weak. */
+/* Draw a number. With `odd`, some are NaN or the like, for which only weak comparisons hold. */
 static float number(dice *d, int odd)
 {
     static const float values[] = {0.0f, -0.0f, 1e-40f, 30.0f, -100.0f, INFINITY, -INFINITY, NAN};
@@ -71,7 +71,7 @@ static float *numbers(dice *d, size_t n)
     return x;
 }
 
-enum { INPUT = 0, OUTPUT = 1, MAYBE = 2, PLAIN = 4, SAME = 8 }; /* SAME: with the index of the view before */
+enum { INPUT = 0, OUTPUT = 1, MAYBE = 2, PLAIN = 4, SAME = 8 }; /* SAME: with the same index as the view before */
 
 static void add_view(problem *p, int32_t width, int kind)
 {
@@ -134,7 +134,7 @@ static void expect_rounded(uint16_t half, float x)
     assert_true(half == rounded(x) || (isnan(x) && (half ^ rounded(x)) == 0x8000));
 }
 
-/* Run rows order[0 .. n - 1] of the problem. `got`: their address in the mirror, by output. */
+/* Run rows order[0 .. n - 1] of the problem. `got`: the outputs' addresses in the mirror. */
 static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MAX_ROWS][VIEWS])
 {
     kernel_arguments d = {0};
@@ -220,7 +220,7 @@ static void compare(const problem *p, const rill_kernels *k, int32_t r, float *c
     }
 }
 
-/* Some of the rows in another order: the same bits, except NaNs'. */
+/* Some of the rows in another order must give the same bits, except the bits of NaNs. */
 static void compare_again(rig *g, problem *p, float *const *first)
 {
     int32_t order[MAX_ROWS], n = dice_range(&p->d, 1, p->rows);
@@ -342,7 +342,7 @@ static void expect_finish(const problem *p, const rill_kernels *k, float *const 
         row[2][j] = activated(p, k, (value_at(p->bias, j) + value_at(row[1], j)) + row[0][j]);
 }
 
-/* Two outputs whose sums are adjacent. */
+/* Two outputs whose sums are adjacent in memory. */
 static void draw_finish_two(problem *p)
 {
     add_view(p, p->width + 8, INPUT | PLAIN);
@@ -610,7 +610,7 @@ static void test_gather(void **state)
     for (int64_t i = 0; i < harness_iterations(120); i++) {
         problem p = draw(&op, harness_seed(1) + (uint64_t)i);
         cuda_host_seed((uint64_t)i);
-        for (int32_t r = 0; r < 40; r++) { /* ties, rounded to even */
+        for (int32_t r = 0; r < 40; r++) { /* numbers halfway between two, which round to even */
             const uint32_t bits = r % 10 == 9 ? 0x7f800001u + 0x7ffffeu * (uint32_t)(r % 4 == 1)
                                               : 0x3f808000u + ((uint32_t)r << 15) + (uint32_t)(r % 3 - 1);
             memcpy(&p.view[0].table[r % p.width + p.view[0].ld * (r / p.width % TABLE)], &bits, sizeof bits);
@@ -621,7 +621,7 @@ static void test_gather(void **state)
     rig_close(&g);
 }
 
-/* Outputs that are also inputs. */
+/* Outputs may also be inputs. */
 static void test_in_place(void **state)
 {
     enum { ROWS = 9 };

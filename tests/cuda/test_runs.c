@@ -1,6 +1,6 @@
-/* Whole runs. On the device in RILL_TEST_DEVICE, else the stand-in: results do not depend on workers and memory limits.
- * On the stand-in also: whichever call or work fails, the run reports it, nothing leaks, and the next run is
- * unaffected; in steady state a run allocates nothing; --memory is respected; and few addresses are reserved. */
+/* Whole runs, on the device in RILL_TEST_DEVICE, else on the stand-in. Results do not depend on workers and memory
+ * limits. On the stand-in also: if any call or work item fails, the run reports it, nothing leaks, and the next run is
+ * unaffected. In steady state a run allocates nothing. The limit --memory is kept. Few addresses are reserved. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@ static const char *const lines[] = {"ein mann spielt", "zwei hunde laufen", "ein
                                     "ein kind und ein hund laufen und spielen ."};
 enum { LINES = sizeof lines / sizeof *lines, TEXT = 200 };
 
-/* Sanitizers slow everything down: the thread sanitizer runs only tests with several workers, and neither counts bytes
- * and calls, which do not depend on it. */
+/* Sanitizers are slow. The thread sanitizer runs only tests with several workers. Under either sanitizer, bytes and
+ * calls are not counted, since a sanitizer would not find other counts. */
 #ifdef __SANITIZE_THREAD__
 enum { RACES_ONLY = 1, COUNTS = 0 };
 #elif defined __SANITIZE_ADDRESS__
@@ -28,7 +28,7 @@ enum { RACES_ONLY = 0, COUNTS = 0 };
 enum { RACES_ONLY = 0, COUNTS = 1 };
 #endif
 
-static stand_in gpu; /* empty on a GPU */
+static stand_in gpu; /* empty on a real GPU */
 static const char *tested = "cuda-host";
 static rill_context *ctx;
 
@@ -67,12 +67,12 @@ static rill_workers *open_workers(const char *device, int32_t workers)
 /* A stream that repeats the lines, and its results. */
 typedef struct stream {
     int64_t inputs, n_read, written, next;
-    int32_t n;               /* 0: 3 */
-    int bounded;             /* some inputs may not fit */
-    int64_t failed;          /* number that did not fit */
-    char first[LINES][TEXT]; /* outputs; all later ones must equal them */
-    uint64_t asked;          /* allocations, when half was written */
-    size_t used;             /* at the end */
+    int32_t n;               /* batch size; 0: 3 */
+    int bounded;             /* whether some inputs may not fit in memory */
+    int64_t failed;          /* number of inputs that did not fit */
+    char first[LINES][TEXT]; /* the outputs of the first repetition; all later ones must equal them */
+    uint64_t asked;          /* number of allocations when half of the results were written */
+    size_t used;             /* device memory in use at the end */
 } stream;
 
 static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
@@ -89,7 +89,7 @@ static rill_status write_line(void *user, const rill_result *result)
 {
     stream *s = user;
     char *first = s->first[result->id % LINES];
-    assert_true(result->id >= s->next); /* after a failure, finished results are written and others missing */
+    assert_true(result->id >= s->next); /* after a failure, finished results are written and others are missing */
     s->next = result->id + 1;
     s->written++;
     if (s->bounded && result->status == RILL_ERR_INPUT) return s->failed++, RILL_OK;
@@ -111,7 +111,8 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     setup.settings.k = 4;
-    if (RACES_ONLY) setup.settings.max_length = 8; /* later timesteps share what the first ones do */
+    /* short outputs suffice to find races: later timesteps share no other data between threads than the first ones */
+    if (RACES_ONLY) setup.settings.max_length = 8;
     setup.settings.n = s->n > 0 ? s->n : 3;
     setup.settings.memory = memory;
     for (int i = 0; i < 8; i++) setups[i] = &setup;
@@ -122,7 +123,8 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     return status;
 }
 
-/* To the bit: with one worker or several, also with a device listed twice, with a memory limit or without. */
+/* Results are equal to the bit with one worker or several, also with a device listed twice, and with a memory limit or
+ * without. */
 static void answers_are_the_same(void **state)
 {
     (void)state;
@@ -142,7 +144,7 @@ static void answers_are_the_same(void **state)
     }
 }
 
-/* Refuse the n-th call of a run. Returns whether the run failed; *calls is then the number of its calls. */
+/* Make the n-th call of a run fail. Return whether the run failed; *calls is then the number of calls. */
 static int fails_without(rill_workers *crew, cuda_host_call call, uint64_t n, size_t used, uint64_t *calls)
 {
     stream s = {.inputs = LINES};
@@ -151,7 +153,7 @@ static int fails_without(rill_workers *crew, cuda_host_call call, uint64_t n, si
     const rill_status status = decode(crew, &s, 0);
     *calls = gpu.count(call) - before;
     gpu.refuse(call, 0, 0);
-    assert_int_equal(gpu.used(), used); /* the model's */
+    assert_int_equal(gpu.used(), used); /* only the model's memory is left in use */
     if (status != RILL_OK && status != RILL_ERR_MEMORY && status != RILL_ERR_DEVICE) fail_msg("%s", rill_error(ctx));
     if (status != RILL_OK) assert_non_null(strstr(rill_error(ctx), call == CUDA_HOST_WORK ? "work has failed" : ""));
     assert_int_equal(decode(crew, &s, 0), RILL_OK);
@@ -203,7 +205,7 @@ static void decoding_allocates_nothing(void **state)
     rill_workers_close(crew);
 }
 
-/* All memory that workers take on a device stays within the limit, including fixed memory: here that is most of it. */
+/* All device memory of the workers stays within the limit, including their fixed memory, which here is most of it. */
 static void memory_limit_is_kept(void **state)
 {
     static const struct {
@@ -237,17 +239,18 @@ static void memory_limit_is_kept(void **state)
     assert_true(refused_all > 0 && refused_rows > 0 && failed > 0);
 }
 
-/* Addresses suffice for many workers, since each reserves a small multiple of the device's memory; an error reports
- * when there are none. */
+/* There are addresses for many workers, since each reserves a small multiple of the device's memory. If there are none
+ * left, an error says so. */
 static void few_addresses_are_reserved(void **state)
 {
-    enum { WORKERS = 8, EACH = 7 }; /* tables of nodes, of slots, of units; `above`; values of both queues */
+    /* reservations of a worker: tables of nodes, of slots, of units; `above`; values of both streams */
+    enum { WORKERS = 8, EACH = 7 };
     const size_t memory = (size_t)1 << 36;
     (void)state;
     if (!COUNTS) skip();
     rill_workers *crew = open_workers("cuda-host", WORKERS);
     stream s = {.inputs = 4 * LINES};
-    gpu.addresses((1 + WORKERS * EACH) * memory); /* plus the model's */
+    gpu.addresses((1 + WORKERS * EACH) * memory); /* plus one reservation of the model */
     assert_int_equal(decode(crew, &s, 0), RILL_OK);
     gpu.addresses(3 * memory);
     assert_int_equal(decode(crew, &s, 0), RILL_ERR_MEMORY);
@@ -256,7 +259,7 @@ static void few_addresses_are_reserved(void **state)
     rill_workers_close(crew);
 }
 
-/* Guards between the arrays of a run notice a product that writes past its last row, and nothing else. */
+/* Guards between the arrays of a run detect a product that writes past its last row, and report nothing else. */
 static void writes_past_the_end_are_found(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The choice of algorithms by trial, with made-up ones, and the plain kernel that multiplies if none passes. */
+/* The choice of matrix product algorithms by trial, with made-up algorithms, and the plain kernel that is used if none
+ * passes. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void families_are_known(void **state)
         for (int bits = 0; bits < 8; bits++) {
             const gpu_algo_facts a = {
                 .id = id, .split_k = bits & 1 ? 2 : bits / 4, .has_tile = (bits & 2) != 0, .fp32_only = bits / 4};
-            const int plain = (bits & 1) == 0 && (bits & 2) != 0; /* no split-K, and a tile */
+            const int plain = (bits & 1) == 0 && (bits & 2) != 0; /* no split-K, and a known tile */
             assert_int_equal(gpu_algo_may_keep_order(GPU_BF16, &a), plain && is_kept);
             assert_int_equal(gpu_algo_may_keep_order(GPU_F16, &a), plain && is_kept);
             assert_int_equal(gpu_algo_may_keep_order(GPU_F32, &a), plain && a.fp32_only && !is_refused);
@@ -44,7 +45,7 @@ static void sums_are_split_in_whole_tiles(void **state)
 
 /* --- trials ------------------------------------------------------------------------------------------------------- */
 
-/* Proposed algorithms, and the families that the three ranges of row counts get; 0: the plain kernel. */
+/* Proposed algorithms, and the families chosen for the three ranges of row counts; 0: the plain kernel. */
 typedef struct trial_case {
     const char *what;
     gpu_type type;
@@ -88,7 +89,7 @@ static int count_algos(const trial_case *c)
     return n;
 }
 
-/* Each row of products of many numbers of rows has the bits of the largest product. */
+/* Each row must have the same bits in products of many row counts as in the largest product. */
 static void check_products(rig *g, const gpu_matrix *m, const char *a, float *all, float *one, const char *what)
 {
     enum { ROWS = 1100 };
@@ -148,7 +149,7 @@ static void algorithms_are_chosen(void **state)
     rig_close(&g);
 }
 
-/* A trial makes do with the memory that there is, and leaves none allocated. */
+/* A trial makes do with the memory that is free, and leaves none allocated. */
 static void trials_need_little_memory(void **state)
 {
     const cuda_host_algo good = GOOD(NVJET);
@@ -169,7 +170,7 @@ static void trials_need_little_memory(void **state)
         cuda_host_memory(SIZE_MAX);
         const uint64_t tried = cuda_host_algos(NULL, 0);
         assert_int_equal(cuda_host_used(), used);
-        if (free >= 1 << 16) { /* the granule of the stand-in's memory */
+        if (free >= 1 << 16) { /* 1 << 16 is the granule of the stand-in's memory */
             assert_int_equal(status, 0);
             assert_int_equal(m.algo_id[1], NVJET);
             assert_true(tried > 0 && (most == 0 || tried <= most));
@@ -182,7 +183,7 @@ static void trials_need_little_memory(void **state)
     rig_close(&g);
 }
 
-/* The plain kernel in all types, with an addend and an activation, against sums in double. */
+/* The plain kernel must be right in all types, with an addend and an activation: it is compared with sums in double. */
 static void plain_products_are_right(void **state)
 {
     enum { N = 21, K = 50, ROWS = 35, LDA = 56, LDC = 24 };
@@ -199,7 +200,7 @@ static void plain_products_are_right(void **state)
             float *bias = rig_put(&g, N * sizeof *bias), *add = rig_put(&g, ROWS * LDC * sizeof *add);
             float *out = rig_out(&g, ROWS * LDC * sizeof *out);
             for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-                values[i] = (float)dice_range(&d, -128, 128) / 64.0f; /* all types have these numbers */
+                values[i] = (float)dice_range(&d, -128, 128) / 64.0f; /* numbers that all types represent */
                 const uint16_t bits = gpu_round_bits(values[i], (gpu_type)type);
                 char *to = i < N * K ? w + i * each : a + (i - N * K) * each;
                 memcpy(to, type == GPU_F32 ? (const void *)&values[i] : (const void *)&bits, each);

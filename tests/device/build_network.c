@@ -14,7 +14,7 @@ static rill_view make_view(spec_view l)
     return l.first != 0 ? rill_view_offset(v, (size_t)l.first) : v;
 }
 
-/* A scan names its space itself. */
+/* rill_op_scan() has no argument for the index space: rill_scan.space names it. */
 #define rill_op_scan(plan, program, space, op) rill_op_scan(plan, program, op)
 
 static void build_op(rill_network *network, rill_graph graph, spec_op op)
@@ -48,7 +48,7 @@ rill_status build_network(const net_spec *t, rill_network *network, rill_graph *
         (void)rill_network_vocab_subset(network, t->vocab_subset[i].rows, t->vocab_subset[i].bias,
                                         t->vocab_subset[i].type, "a list");
     const rill_graph p = *graph = rill_graph_begin(network, "tale");
-    /* Columns follow the space they belong to; spaces follow the column that defines them. */
+    /* Create columns after the space they belong to, and spaces after the column that defines them. */
     for (int32_t s = 0, c = 1; s <= t->spaces; s++) {
         const rill_index_space parent = t->space[s].parent_space;
         if (t->space[s].kind == SPEC_SPACE_WHERE) (void)rill_index_space_where(network, p, parent, t->space[s].column);

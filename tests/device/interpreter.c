@@ -18,7 +18,7 @@ void *interpret_alloc(size_t count, size_t size)
     return memory;
 }
 
-/* Index of a row in its root space, which is the run's rows or a ragged index space. */
+/* Value of a column for a row. `row` is an index in the space; the column may belong to its root space. */
 int32_t column_value(const interpretation *x, rill_index_space space, int32_t row, rill_column column)
 {
     for (; space != x->t->column[column].space; space = x->t->space[space].parent_space)
@@ -132,7 +132,7 @@ static float *round_to_f16(const float *x, size_t n)
     return y;
 }
 
-/* One row times a matrix in f16, which CPU kernels lack: round both, then multiply in fp32. */
+/* Multiply one row by a matrix in f16, which CPU kernels lack: round both, then multiply in fp32. */
 static void multiply_f16(const interpretation *x, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     const size_t k2 = gemm.a2.data != NULL ? k - gemm.k1 : 0;
@@ -146,7 +146,7 @@ static void multiply_f16(const interpretation *x, size_t n, size_t k, const floa
     free(rounded);
 }
 
-/* One row times a matrix packed for this row. */
+/* Multiply one row by a matrix that is packed for this row. */
 static void multiply(const interpretation *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
@@ -226,7 +226,7 @@ static void gru_cell(const interpretation *x, size_t hidden, float *input, float
     rill_run_rows(x->k, RILL_OP_GRU, &cell, NULL);
 }
 
-/* Inputs of the gates for unit u of input i. */
+/* Return the input of the gates for unit u of input i. */
 static float *scan_input(const interpretation *x, const spec_op *op, int32_t i, int32_t u)
 {
     const spec_view *l = &op->view[0];
@@ -297,7 +297,7 @@ static void interpret_path(interpretation *x, const spec_op *op, int32_t number)
     }
 }
 
-/* Row t that row r attends to; *length: their number. */
+/* Return the t-th row that row r attends to; *length: how many there are. */
 static const float *attended_row(const interpretation *x, const spec_op *op, int32_t r, int32_t t, spec_view l,
                                  int32_t *length)
 {
@@ -365,7 +365,7 @@ static void interpret_attend(const interpretation *x, const spec_op *op, int32_t
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* An activation has many roundings: it is the kernel's, on one element. */
+/* Activations round in many places, so the reference calls the kernel on one element. */
 static float activated(const interpretation *x, rill_activation activation, float from)
 {
     float y;
@@ -394,7 +394,7 @@ static float interpret_element(const interpretation *x, const spec_op *op, float
     }
 }
 
-/* A row operation on one row: element by element, or for cells and norms their kernel. */
+/* Run a row operation on one row: element by element, or with the kernel for cells and norms. */
 static void interpret_row_op(const interpretation *x, const spec_op *op, int32_t r)
 {
     const int has_kernel = op->kind == RILL_OP_LSTM || op->kind == RILL_OP_GRU || op->kind == RILL_OP_NORMALISE;
@@ -433,7 +433,7 @@ static void interpret_mask(const interpretation *x, const spec_op *op, int32_t r
         to[x->w->symbol[op->as.mask.vocab_subset][slot][i]] = -INFINITY;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- a whole run -------------------------------------------------------------------------------------------------- */
 
 void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a)
 {

@@ -19,13 +19,14 @@ typedef enum spec_view_kind {
     SPEC_VIEW_RAGGED
 } spec_view_kind;
 
-/* A view. */
+/* A view of a network, as data (rill_view in device.h). */
 typedef struct spec_view {
     spec_view_kind kind;
     int32_t source, row, slot, first;
 } spec_view;
 
-/* An operation. Its views are by position in its list of operands (kernels.h); build_network() copies them to `as`. */
+/* An operation. Views are in the order of the operation's list of operands (kernels.h); build_network() copies them to
+ * `as`. */
 typedef struct spec_op {
     rill_op_kind kind;
     rill_index_space space;
@@ -41,7 +42,7 @@ typedef enum spec_space_kind {
     SPEC_SPACE_RAGGED
 } spec_space_kind;
 
-/* Arrays are indexed by handle: element 0 is unused, except for the space of rows. */
+/* A network as data. Arrays are indexed by handle: element 0 is unused, except for the space of rows. */
 typedef struct net_spec {
     struct {
         float *data;
@@ -67,7 +68,7 @@ typedef struct net_spec {
     } space[SPEC_MAX_PARTS];
     struct {
         rill_index_space space;
-        int32_t *entry; /* values in the run */
+        int32_t *entry; /* [count] values in the run */
         size_t count;
     } column[SPEC_MAX_PARTS];
     struct {
@@ -85,11 +86,11 @@ typedef struct net_spec {
 
 typedef struct world {
     int32_t nodes, slots, host_rows;
-    float *rows[SPEC_MAX_PARTS];                   /* by table: of nodes, slots, the host */
-    float *ragged[SPEC_MAX_PARTS][SPEC_MAX_SLOTS]; /* by table and slot */
+    float *rows[SPEC_MAX_PARTS];                   /* [table]: tables of nodes, of slots, of the host */
+    float *ragged[SPEC_MAX_PARTS][SPEC_MAX_SLOTS]; /* [table][slot] */
     int32_t units[SPEC_MAX_SLOTS];
     int32_t parent[SPEC_MAX_NODES];
-    int32_t *symbol[SPEC_MAX_PARTS][SPEC_MAX_SLOTS]; /* by list and slot */
+    int32_t *symbol[SPEC_MAX_PARTS][SPEC_MAX_SLOTS]; /* [list][slot] */
     int32_t symbols[SPEC_MAX_PARTS][SPEC_MAX_SLOTS];
 } world;
 

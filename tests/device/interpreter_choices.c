@@ -4,7 +4,7 @@
 
 #include "interpreter_internal.h"
 
-/* The host row of a row. */
+/* Return the host row that belongs to a row. */
 static int32_t host_row(const interpretation *x, rill_index_space space, int32_t row)
 {
     while (space != RILL_ROWS && x->t->space[space].kind != SPEC_SPACE_RAGGED) {
@@ -14,7 +14,8 @@ static int32_t host_row(const interpretation *x, rill_index_space space, int32_t
     return row;
 }
 
-/* Log-probabilities of a row: x - log sum exp, or x if raw. Returns that logarithm; NaN if there are no numbers. */
+/* Compute the log-probabilities of a row: x - log sum exp, or x if raw. Returns log sum exp; NaN if the row has no
+ * numbers. */
 static float log_probabilities(const interpretation *x, size_t n, const float *logits, const float *bias,
                                const float *add, int raw, float *logp)
 {
@@ -48,7 +49,7 @@ static int is_legal(const rill_selection *s, int32_t row, int32_t action)
     return (int)(s->legal[(size_t)s->legal_set[row] * s->legal_words + (size_t)action / 64] >> (action % 64) & 1);
 }
 
-/* Choices and picks of a row from its log-probabilities by action. */
+/* Write the choices and picks of a row, from its log-probabilities by action. */
 static void write_choices(const interpretation *x, int32_t row, size_t n, const int32_t *action, const float *logp,
                           int sound)
 {
@@ -91,7 +92,7 @@ void interpret_best(const interpretation *x, const spec_op *op, int32_t r)
     const int sound = n == 0 || !isnan(log_probabilities(x, n, logits, from > 0 ? bias : NULL, add, o->raw, logp));
     if (o->tag_column == 0) {
         write_choices(x, host_row(x, op->space, r), n, action, logp, sound);
-    } else { /* order by logits: distinct ones may have equal logarithms */
+    } else { /* order by logits, since distinct logits may have equal log-probabilities */
         size_t best = n;
         for (size_t v = 0; sound && v < n; v++) {
             logp[v] = logits[v] + (from > 0 ? bias[v] : 0.0f);

@@ -1,8 +1,8 @@
 /* Random networks and worlds.
  *
- * Each row of a run writes nodes and slots of its own, and otherwise reads only old ones that no row writes. So any
- * split of the run gives the same results.
- * Sections: the world · the skeleton · views · requests · the whole. */
+ * Each row of a run writes only nodes and slots of its own. All others that it reads are old ones that no row writes.
+ * So any split of the run into smaller runs gives the same results. Sections: the world · the skeleton · views ·
+ * requests · the whole. */
 #include "random_network_internal.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ float *random_floats(dice *d, size_t count, float scale)
     return x;
 }
 
-/* Sometimes writes a NaN or an infinity. */
+/* Sometimes write a NaN or an infinity. */
 static void poison(dice *d, float *x, size_t count)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, -0.0f, 1e30f};
@@ -106,7 +106,7 @@ static rill_column add_column(problem *p, rill_index_space space, size_t count)
     return c;
 }
 
-/* A column of random entries. */
+/* Add a column of random entries. */
 static rill_column random_column(problem *p, rill_index_space space, size_t count, int32_t low, int32_t high)
 {
     const rill_column c = add_column(p, space, count);
@@ -260,7 +260,7 @@ static void offer_values(problem *p, found *f, rill_index_space space, size_t wi
     }
 }
 
-/* A column of row indexes of a constant, for rows of the space. */
+/* Return a column of indexes into a constant's rows, for rows of the space. */
 static rill_column symbol_column(problem *p, rill_index_space space, int absent)
 {
     const layout *s = &p->s;
@@ -273,7 +273,7 @@ static rill_column symbol_column(problem *p, rill_index_space space, int absent)
     return absent && dice_chance(&p->d, 60) ? s->unit_or_none : DICE_PICK(&p->d, s->unit_symbol, s->unit_tag);
 }
 
-/* Sometimes RILL_OWN, if the space has its own numbers; else the column. */
+/* Return the column, or sometimes RILL_OWN if the space has its own numbers. */
 static rill_column own_column_or(problem *p, rill_index_space space, rill_column column, rill_column otherwise)
 {
     const int own = space != RILL_ROWS && (p->t.space[space].kind == SPEC_SPACE_RAGGED || is_distinct(&p->t, space));
@@ -312,7 +312,7 @@ static void offer_tables(problem *p, found *f, rill_index_space space, size_t wi
               width);
 }
 
-/* Find `width` floats that rows of the space can read. */
+/* Find `width` floats that rows of the space can read, other than `but`. */
 spec_view find_view(problem *p, rill_index_space space, size_t width, int needs, const spec_view *but)
 {
     found f = {.n = 0};
@@ -350,7 +350,7 @@ spec_op *add_op(problem *p, rill_op_kind kind, rill_index_space space)
     return op;
 }
 
-/* An output for an operation: a new value, or table rows that belong to the row. */
+/* Choose an output for an operation: a new value, or table rows that belong to the row. */
 spec_view place_output(problem *p, rill_index_space space, size_t width)
 {
     const layout *s = &p->s;
@@ -366,11 +366,12 @@ spec_view place_output(problem *p, rill_index_space space, size_t width)
             return (spec_view){SPEC_VIEW_RAGGED, p->ragged, RILL_OWN, s->own_slot, 0};
     }
     const rill_tensor v = add_value(p, space, width);
-    p->t.value[v].width += (size_t)dice_range(&p->d, 0, 3); /* the extra floats are never written */
+    /* extra floats at the end of the value, which are never written */
+    p->t.value[v].width += (size_t)dice_range(&p->d, 0, 3);
     return (spec_view){SPEC_VIEW_VALUE, v, RILL_OWN, 0, 0};
 }
 
-/* As place_output(), but none of what the operation reads. */
+/* As place_output(), but not among the operation's inputs. */
 spec_view place_new_output(problem *p, rill_index_space space, size_t width, const spec_view *reads, int n)
 {
     const spec_view out = place_output(p, space, width);
@@ -416,7 +417,7 @@ static void make_selection(problem *p)
     a->pick_action = action;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- a whole problem ---------------------------------------------------------------------------------------------- */
 
 static void make_world(problem *p)
 {

@@ -1,10 +1,10 @@
-/* random_network.h: random networks and worlds for the executor's property test. Everything is determined by the dice. */
+/* random_network.h: random networks and worlds for the executor's property test. The dice determine everything. */
 #pragma once
 
 #include "interpreter.h"
 #include "support/dice.h"
 
-/* Columns and spaces of every network; those of units are 0 if it has no ragged space. */
+/* Handles of the columns and spaces that every network has; those of units are 0 if it has no ragged space. */
 typedef struct layout {
     rill_column node, old, old_or_none, slot, full_slot, unit, own_slot, symbol, symbol_or_none, chosen, depth,
         old_depth, tag;
@@ -23,7 +23,7 @@ typedef struct problem {
     rill_table nodes, states, slots, ragged, host;
     rill_constant rows, wide; /* [ROWS, hidden], [ROWS, 4 hidden] */
     rill_vocab_subset mask, vocab_subset[2];
-    rill_selection selection; /* of all rows; its answer arrays are elsewhere */
+    rill_selection selection; /* selects choices for all rows; the arrays for results are elsewhere */
     rill_weight_type narrow;
 } problem;
 
@@ -33,7 +33,7 @@ enum { CONSTANT_ROWS = 24 };
 problem *make_problem(uint64_t seed, rill_weight_type narrow);
 void free_problem(problem *p);
 
-/* A copy of the world, for a run to change. */
+/* Copy the world, so that a run can change the copy. */
 world *copy_world(const problem *p);
 void free_world(world *w);
 

@@ -3,7 +3,7 @@
 
 #include "random_network.h"
 
-/* Requirements of a view: a value of the space itself; rows may be absent; not a value. */
+/* Requirements of a view. PLAIN: a value of the space itself; ABSENT: rows may be absent; NO_VALUE: not a value. */
 typedef enum view_need { ANY = 0, PLAIN = 1, ABSENT = 2, NO_VALUE = 4 } view_need;
 
 rill_index_space root_space(const net_spec *t, rill_index_space space);
@@ -17,8 +17,8 @@ spec_op *add_op(problem *p, rill_op_kind kind, rill_index_space space);
 
 /* Find `width` floats that rows of the space can read, other than `but`. */
 spec_view find_view(problem *p, rill_index_space space, size_t width, int needs, const spec_view *but);
-/* An output for an operation: a new value, or table rows that belong to the row; for place_new_output(), none of what
- * it reads. */
+/* Choose an output for an operation: a new value, or table rows that belong to the row. place_new_output() chooses none
+ * of the operation's inputs. */
 spec_view place_output(problem *p, rill_index_space space, size_t width);
 spec_view place_new_output(problem *p, rill_index_space space, size_t width, const spec_view *reads, int n);
 /* Whether the arrays have room for another operation and its parts. */

@@ -14,8 +14,8 @@ static rill_activation random_activation(problem *p)
     return (rill_activation)dice_range(&p->d, 0, RILL_N_ACTIVATIONS - 1);
 }
 
-/* Sometimes one of the n inputs, a value of the operation's space that its list of operands lets it overwrite; no other input may
- * overlap that one. */
+/* Sometimes return one of the n inputs to be overwritten: a value of the operation's space that its list of operands
+ * allows to overwrite. No other input may overlap it. */
 static spec_view pick_overwritten(problem *p, rill_op_kind kind, rill_index_space space, const spec_view *view, int n)
 {
 #define USE(OPERATION, member, times, width, use) [OPERATION##_##member] = use,
@@ -41,12 +41,13 @@ static spec_view place_row_output(problem *p, rill_op_kind kind, rill_index_spac
     return out.kind != SPEC_VIEW_NONE ? out : place_new_output(p, space, width, view, n);
 }
 
-/* A product of random operands. */
+/* Add a product of random operands. */
 static spec_view make_product(problem *p, rill_index_space space, size_t n, spec_view out)
 {
     const size_t k = (size_t)dice_range(&p->d, 1, (int32_t)p->hidden);
     const size_t k2 = dice_chance(&p->d, 30) ? (size_t)dice_range(&p->d, 1, (int32_t)p->hidden) : 0;
-    if (out.kind == SPEC_VIEW_VALUE) p->t.value[out.source].written = 0; /* not written yet */
+    /* not written yet, so the product cannot read it */
+    if (out.kind == SPEC_VIEW_VALUE) p->t.value[out.source].written = 0;
     spec_view v[4] = {find_view(p, space, k, ANY, NULL)};
     const rill_matrix m = add_matrix(p, n, k + k2, random_type(p));
     if (k2 > 0) v[1] = find_view(p, space, k2, ANY, NULL);
@@ -64,7 +65,7 @@ static spec_view make_product(problem *p, rill_index_space space, size_t n, spec
     return v[3];
 }
 
-/* A value of `width` floats in the space itself. */
+/* Return a value of `width` floats in the space itself. */
 static spec_view own_value(problem *p, rill_index_space space, size_t width)
 {
     const spec_view l = find_view(p, space, width, PLAIN, NULL);
@@ -72,7 +73,7 @@ static spec_view own_value(problem *p, rill_index_space space, size_t width)
     return make_product(p, space, width, (spec_view){SPEC_VIEW_VALUE, add_value(p, space, width), RILL_OWN, 0, 0});
 }
 
-/* Query, key and value products of one x, which int8 quantises once. */
+/* Make query, key and value products of one input x, which int8 quantises only once. */
 static void make_siblings(problem *p)
 {
     const rill_index_space space = random_space(p);
@@ -269,7 +270,7 @@ static void make_copy(problem *p)
     op->view[0] = x, op->view[1] = out;
 }
 
-/* The best symbol of a row becomes a column that later operations read. */
+/* Select the best symbol of each row into a column that later operations read. */
 static void make_tag(problem *p)
 {
     rill_index_space space = p->s.units != 0 ? DICE_PICK(&p->d, p->s.units, p->s.where_units, RILL_ROWS) : RILL_ROWS;
@@ -348,7 +349,8 @@ void make_mix(problem *p)
     spec_op *op = add_op(p, RILL_OP_MIX, space);
     op->as.mix = o;
     memcpy(op->view, v, (size_t)o.models * sizeof *v);
-    for (int32_t i = 0; i < o.models; i++) p->t.value[v[i].source].written = 0; /* the operation overwrites them */
+    /* the operation overwrites these values, so they do not count as written */
+    for (int32_t i = 0; i < o.models; i++) p->t.value[v[i].source].written = 0;
     p->t.selects = 1;
 }
 

@@ -75,14 +75,14 @@ outcome interpret_problem(problem *p, const rill_kernels *kernels)
 
 /* --- the executor ------------------------------------------------------------------------------------------------- */
 
-/* Copy rows of one table between session and world. */
+/* Copy rows of one table between the session and the world. */
 static void exchange_rows(rill_session *s, size_t table, size_t first, size_t n, float *rows, int into)
 {
     const dev_backend *backend = s->network->device->backend;
     if (n > 0) EXPECT_OK(into ? backend->write(s, table, first, n, rows) : backend->read(s, table, first, n, rows));
 }
 
-/* Copy all tables between session and world, reading the session's memory directly. */
+/* Copy all tables between the session and the world, through the session's memory. */
 static void exchange(const problem *p, rill_session *s, world *w, int into)
 {
     for (int32_t i = 1; i <= p->t.tables; i++) {
@@ -113,17 +113,17 @@ static void open_stream(rill_context *ctx, const problem *p, const rill_network 
     exchange(p, s, w, 1);
 }
 
-/* Rows `order[0..n)` of the problem as one run, with its inputs and outputs. */
+/* A run of the problem's rows order[0..n), with its inputs and outputs. */
 typedef struct run_part {
     const int32_t *order;
     int32_t n;
     int32_t *columns[SPEC_MAX_PARTS];
     rill_selection selection;
-    int32_t *set, *pick, *row, *action; /* of the requests; pick: its index in the problem */
+    int32_t *set, *pick, *row, *action; /* [requests]; pick: index of the pick in the problem */
     float *watched;
 } run_part;
 
-/* For each row, the index of its first unit in the problem. */
+/* Find for each row the index of its first unit in the problem. */
 static void first_units(const problem *p, int32_t first[2][SPEC_MAX_SLOTS * 30])
 {
     const rill_column lengths[2] = {p->s.length, p->s.shorter};
@@ -179,7 +179,7 @@ static void make_score_request(const problem *p, run_part *x)
     request->logp = alloc_poisoned(n * stride, sizeof *request->logp);
 }
 
-/* late: see rill_run_arguments; then clobbers everything that the caller may free. */
+/* Start a run. late: see rill_run_arguments. Afterwards overwrite everything that the caller may free. */
 static void begin_rows(const problem *p, rill_session *s, rill_graph graph, int32_t late, const outcome *o, run_part *x)
 {
     make_columns(p, o, x);
@@ -199,7 +199,7 @@ static void begin_rows(const problem *p, rill_session *s, rill_graph graph, int3
     memset(&request, 0x5A, sizeof request);
 }
 
-/* Copy the results of the run's rows to their places in the problem. */
+/* Copy the results of the run's rows to the places of these rows in the problem. */
 static void take_rows(const problem *p, const run_part *x, outcome *o)
 {
     const size_t stride = (size_t)p->selection.stride;

@@ -9,13 +9,13 @@ typedef struct variant {
     size_t block, span, shares; /* 0: the executor's default */
     int permuted;
     int32_t split; /* rows of the first run; 0: all */
-    int async;     /* 1: both runs are started before the answers of either are collected, in the opposite order */
+    int async;     /* 1: both runs start before the results of either are collected, in the opposite order */
 } variant;
 
 /* Results of a problem. */
 typedef struct outcome {
     world *w;
-    int32_t *tag[2]; /* columns that operations may write */
+    int32_t *tag[2]; /* columns that operations write */
     int32_t *count, *action;
     float *logp, *pick, *watched;
     size_t ld_watched;
@@ -29,7 +29,7 @@ outcome interpret_problem(problem *p, const rill_kernels *kernels);
 /* Run the problem on the network's device. */
 outcome run_problem(rill_context *ctx, problem *p, const rill_network *network, rill_graph graph, const variant *v);
 
-/* Called with the status of a failed call: if it returns true, the status was expected, the call is repeated, and the
+/* Called with the status of a failed call. If it returns true, the failure was expected: the call is repeated, and the
  * session must be intact. NULL: no call may fail. */
 extern int (*should_retry)(rill_status status);
 

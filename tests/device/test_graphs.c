@@ -1,11 +1,11 @@
-/* The executor against the reference interpreter: random graphs over random tables, bitwise, for any division into
- * spans, blocks and threads, any order of the rows and any split of a run. */
+/* The executor against the reference interpreter: random graphs over random tables. Results are equal to the bit for
+ * any division into spans, blocks and threads, any order of the rows, and any split of a run. */
 #include "run_problem.h"
 #include "support/harness.h"
 
 /* --- the property ------------------------------------------------------------------------------------------------- */
 
-/* A set that the processor lacks falls back to the next lower one. */
+/* Instruction sets to test. A set that the processor lacks falls back to the next lower one. */
 #if defined(__aarch64__)
 static const char *const sets[] = {"ref", "neon", "neon-dotprod", NULL};
 #else

@@ -1,4 +1,4 @@
-/* Peak rates: the machine's measured maximum, and an operation's share of it. */
+/* Peak rates: the maximum rates measured on the machine, and an operation's share of them. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -19,21 +19,23 @@ static double share(rill_arithmetic arithmetic, double seconds, double flops, do
     return rill_profile_share(&op, &sample_limits);
 }
 
-/* Sums of powers of two, so that divisions are exact. */
+/* The share is the shortest possible time divided by the time taken. The numbers are powers of two, so that divisions
+ * are exact. */
 static void share_is_min_time_over_time_taken(void **state)
 {
     (void)state;
-    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 0) == 0.5);  /* 2 s of arithmetic */
-    assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 50) == 0.25);  /* 1 s of reading */
-    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 50) == 0.5); /* the maximum of the two, not their sum */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 0) == 0.5);  /* 200 operations at 100 per second take 2 s */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 50) == 0.25);  /* 50 bytes take 1 s to read */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 50) == 0.5); /* the longer of the two times, not their sum */
     assert_true(share(RILL_ARITHMETIC_F32, 4, 50, 100) == 0.5);
     assert_true(share(RILL_ARITHMETIC_F32, 4, 100, 50) == 0.25);
-    assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 0) == 0.125); /* the same in int8: 0.5 s */
+    assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 0) == 0.125); /* int8 is four times as fast: 0.5 s */
     assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 50) == 0.25);
-    assert_true(share(RILL_ARITHMETIC_BF16, 4, 200, 0) == 0.25); /* in bf16: 1 s */
-    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2);     /* from caches: above the memory rate */
+    assert_true(share(RILL_ARITHMETIC_BF16, 4, 200, 0) == 0.25); /* in bf16 1 s */
+    /* data in caches may be read faster than memory: a share above 1 */
+    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2);
     assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 0) == 0);
-    assert_true(share(RILL_ARITHMETIC_F32, 0, 200, 50) == 0); /* nothing was timed */
+    assert_true(share(RILL_ARITHMETIC_F32, 0, 200, 50) == 0); /* no time was measured */
 }
 
 /* --- rates -------------------------------------------------------------------------------------------------------- */
@@ -45,7 +47,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* At least a millisecond per pass, so at most a thousand passes per second. `sum` counts them. */
+/* Take at least a millisecond per pass, so that a second has at most a thousand passes. `sum` counts the passes. */
 static void take_a_millisecond(rill_peak_loop *loop)
 {
     const double begin = now();
@@ -64,7 +66,7 @@ static void rate_is_at_most_the_work_done(void **state)
     assert_true(loop.sum >= 16 && took >= 0.05);
 }
 
-/* The work per pass follows from the vector width: among this processor's sets, wider ones do more. */
+/* The work per pass follows from the vector width: wider instruction sets of this processor do more. */
 static void wider_vectors_are_faster(void **state)
 {
     (void)state;
@@ -85,16 +87,21 @@ static void wider_vectors_are_faster(void **state)
     assert_true(rill_peak_loop_fma(RILL_ISA_AVX2 | RILL_ISA_AVX512, RILL_DTYPE_F32).work == 2 * avx2);
     const rill_isa_mask all = RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI;
     assert_true(rill_peak_loop_fma(all, RILL_DTYPE_U8S8).work == 8 * avx2);
-    assert_true(rill_peak_loop_fma(all, RILL_DTYPE_BF16).work == 2 * avx2); /* in fp32 */
+    /* without AVX512_BF16 the loop runs in fp32 */
+    assert_true(rill_peak_loop_fma(all, RILL_DTYPE_BF16).work == 2 * avx2);
     assert_true(rill_peak_loop_fma(all | RILL_ISA_AVX512_BF16, RILL_DTYPE_BF16).work == 4 * avx2);
     assert_true(rill_peak_loop_fma(all | RILL_ISA_AVX512_BF16, RILL_DTYPE_F32).work == 2 * avx2);
+    if (!(has & RILL_ISA_AMX)) return;
+    const rill_peak_loop tiles = rill_peak_loop_fma(has, RILL_DTYPE_U8S8);
+    assert_true(tiles.work == 2 * rill_peak_loop_fma(has, RILL_DTYPE_BF16).work && tiles.work > 8 * avx2);
+    assert_true(rill_peak_loop_fma(has, RILL_DTYPE_F32).work == 2 * avx2);
 }
 
 /* --- the machine -------------------------------------------------------------------------------------------------- */
 
-/* A runner with a session, as rill_runner_limits() needs, which runs nothing. */
+/* A runner whose session runs nothing, as rill_runner_limits() needs one. */
 typedef struct idler {
-    rill_session *session; /* first member */
+    rill_session *session; /* must be the first member */
     rill_network *network;
     rill_device *device;
 } idler;
@@ -127,12 +134,12 @@ static rill_limits measure(rill_context *ctx, const char *kernels)
 
 static int is_rate(double x)
 {
-    return isfinite(x) && x > 1e6; /* any machine of the last forty years */
+    return isfinite(x) && x > 1e6; /* true of any computer of the last forty years */
 }
 
-/* Wide margins. Vectors of eight numbers are four times as fast as plain C, of which half is required; and memory reads
- * are slower than arithmetic in registers. One good measurement of three suffices, since a busy machine can disturb
- * one. */
+/* The margins are wide. Vectors of eight numbers are four times as fast as plain C; here twice as fast is enough.
+ * Memory reads must be slower than arithmetic in registers. One good measurement of three suffices, since other
+ * programs may disturb one. */
 static void limits_are_plausible(void **state)
 {
     (void)state;
@@ -150,7 +157,7 @@ static void limits_are_plausible(void **state)
     rill_context_destroy(ctx);
 }
 
-/* There is one allocation, for the memory to be read. If it fails, the limits stay unchanged. */
+/* The only allocation is the memory to be read. If it fails, the limits stay unchanged. */
 static void limits_without_memory(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Errors in building networks: each mistake is reported once, in a message that names graph, operation and cause. */
+/* Errors in building networks: each mistake is reported once, in a message that names the graph, the operation and the
+ * cause. */
 #include <string.h>
 
 #include "rill/device.h"
@@ -207,7 +208,7 @@ MISTAKE(memory_of_nodes)
                                   .values = rill_view_table(s->nodes, s->node),
                                   .out = rill_view_value(s->y)});
 }
-/* Attend to the slot's memory, with relative position biases: `constant` x of heads. */
+/* Add attention to the slot's memory, with relative position biases: `relative` x of heads. */
 static void attend_to_slot(const sound *s, rill_constant relative)
 {
     rill_op_attend(s->network, s->graph, RILL_ROWS,
@@ -361,7 +362,7 @@ static void each_mistake_is_reported(void **state)
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         sound s = make_sound(ctx, device);
         mistakes[i].make(&s);
-        mistakes[0].make(&s); /* a second mistake changes nothing */
+        mistakes[0].make(&s); /* after the first mistake, another one changes nothing */
         assert_int_equal(rill_network_finish(s.network), mistakes[i].status);
         if (strstr(rill_error(ctx), mistakes[i].message) == NULL)
             fail_msg("mistake %zu says \"%s\", expected \"%s\"", i, rill_error(ctx), mistakes[i].message);
@@ -401,9 +402,9 @@ static void devices_are_chosen_by_name(void **state)
         const char *message;
     } wrong[] = {
         {{.name = "gpu"}, "expected cpu, cuda, cuda:NUMBER or auto, found \"gpu\""},
-        {{.name = "cuda:99"}, "device: "}, /* built without CUDA, no GPU, or fewer GPUs */
+        {{.name = "cuda:99"}, "device: "}, /* an error in a build without CUDA, without a GPU, or with fewer GPUs */
         {{.kernels = "sse"},
-         "kernels: expected one of ref, avx2, avx512, avx512vnni, avx512bf16, neon, neon-dotprod, neon-i8mm; found \"sse\""},
+         "kernels: expected one of ref, avx2, avx512, avx512vnni, avx512bf16, amx, neon, neon-dotprod, neon-i8mm; found \"sse\""},
     };
     rill_context *ctx = harness_context(NULL);
     rill_device *device;

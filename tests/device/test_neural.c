@@ -1,5 +1,5 @@
-/* examples/neural_domain.c, loaded as a plugin: its outputs' scores against the same network written as loops, and
- * greedy outputs letter by letter. Uses only what is installed. */
+/* examples/neural_domain.c, loaded as a plugin. Its outputs' scores must equal those of the same network written as
+ * loops, and its greedy outputs must be the same letter by letter. Uses only installed headers and libraries. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ enum { E = 7, H = 12, LETTERS = 26, END = 26, ACTIONS = 27, CAPACITY = 40 };
 
 static struct tensor {
     const char *name;
-    int rows, columns; /* columns 0: a vector */
+    int rows, columns; /* columns: 0 for a vector */
     float *data;
 } tensors[] = {
     {"source.embedding", LETTERS, E, NULL},    {"target.embedding", ACTIONS + 1, E, NULL},
@@ -132,7 +132,7 @@ static reading read_word(const char *word)
     return r;
 }
 
-/* Log-probabilities from the decoder state h. */
+/* Compute the log-probabilities from the decoder state h. */
 static void look(const reading *r, const double *h, double *logp)
 {
     double share[CAPACITY], joined[2 * H] = {0}, a[H], sum = 0.0, max = -INFINITY;
@@ -153,8 +153,8 @@ static void look(const reading *r, const double *h, double *logp)
     for (int v = 0; v < ACTIONS; v++) logp[v] -= log(sum);
 }
 
-/* The log-probability of an output, with its end unless truncated; or, with `greedy`, writes the most probable letters
- * there. */
+/* Return the log-probability of an output, with its end unless truncated. With `greedy`, write the most probable
+ * letters to it instead. */
 static double spell(const char *word, const char *output, int ended, char *greedy)
 {
     const reading r = read_word(word);
@@ -239,7 +239,8 @@ static void outputs_are_the_networks(void **state)
         rill_model *model;
         if (rill_model_open(&model, ctx, "neural", &options) != RILL_OK) fail_msg("%s", rill_error(ctx));
         result greedy = {0}, wide = {0};
-        rill_engine *first = make_engine(ctx, model, 1), *second = make_engine(ctx, model, 6); /* of one model */
+        /* two engines that share one model */
+        rill_engine *first = make_engine(ctx, model, 1), *second = make_engine(ctx, model, 6);
         decode(first, &greedy);
         decode(second, &wide);
         rill_model_close(model);

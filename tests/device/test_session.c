@@ -1,4 +1,4 @@
-/* Sessions: slots that are taken and released, allocations that fail, networks shared by several threads, profiles. */
+/* Sessions: slots that are taken and released, failed allocations, networks shared by several threads, profiles. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { OWNERS = 40, ROWS = 2000 };
 
-/* Free ranges are exactly what is not taken: sorted, not adjacent, and not at the end. */
+/* The free ranges must be exactly the rows that no owner has: sorted, not adjacent, and none at the end. */
 static void check_ranges(const dev_ranges *r, const dev_range *owner)
 {
     static char used[ROWS];
@@ -72,7 +72,7 @@ typedef struct small {
 
 static const float numbers[64];
 
-/* Units of an input, doubled into the slot's rows. */
+/* A network that encodes inputs: the units of an input, doubled, are written to the rows of its slot. */
 static small open_small(rill_context *ctx)
 {
     small s = {0};
@@ -122,7 +122,7 @@ static void dropped_slots_are_reused(void **state)
     enum { SLOTS = 50, LONGEST = 30 };
     assert_int_equal(rill_session_open(&session, ctx, s.network, 1), RILL_OK);
     assert_int_equal(rill_session_reserve(session, 0, SLOTS), RILL_OK);
-    /* Ten at a time, in any slots: the number of rows stays small, however many slots were used. */
+    /* Set ten slots at a time, in turn: the tables stay small, however many slots are used. */
     for (int round = 0; round < 300; round++) {
         int32_t slot[10], units[10];
         for (int32_t i = 0; i < 10; i++) {
@@ -138,7 +138,7 @@ static void dropped_slots_are_reused(void **state)
         assert_int_equal(session->ranges.end, 0);
     }
     assert_true(session->table[s.memory - 1].capacity <= 2 * 10 * LONGEST);
-    /* A slot keeps its rows if the next item fits. */
+    /* A slot keeps its rows if the next input is not longer. */
     const int32_t slot = 3, longer = 9, shorter = 4;
     assert_int_equal(rill_session_set_slots(session, 1, &slot, &longer), RILL_OK);
     const int32_t first = session->first[slot];
@@ -186,7 +186,7 @@ static void caller_errors_are_reported(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Everything a runner does, once. Returns the error, or RILL_OK. */
+/* Call everything that a runner calls, once. Returns the error, or RILL_OK. */
 static rill_status use_problem(rill_context *ctx, problem *p, int runs, const harness_memory *memory, int64_t *grown)
 {
     rill_device *device = NULL;
@@ -233,7 +233,8 @@ static rill_status use_problem(rill_context *ctx, problem *p, int runs, const ha
     return status;
 }
 
-/* Tags are written: restore them before the next attempt. */
+/* Whichever allocation fails, the failure is reported and nothing leaks. A run overwrites the tags, so each attempt
+ * draws the problem anew. */
 static void each_allocation_may_fail(void **state)
 {
     (void)state;
@@ -256,7 +257,7 @@ static void each_allocation_may_fail(void **state)
             assert_int_equal(memory.blocks, 0);
             free_problem(p);
         }
-        assert_int_equal(grown, 0); /* the second run of two allocates nothing */
+        assert_int_equal(grown, 0); /* the second run allocates nothing */
     }
 }
 

@@ -25,19 +25,19 @@ def read(name):
 
 
 def prose(text):
-    """Without what is shown as code."""
+    """Return the text without its code."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def anchors(name):
-    """As GitHub makes them from headings: lower case, spaces as hyphens, other punctuation removed."""
+    """Return the anchors that GitHub makes from headings: lower case, hyphens for spaces, other punctuation removed."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", read(name), flags=re.S | re.M), re.M)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
 def links(name):
-    """(target as written, path, anchor) of the links of a page to files of the repository."""
+    """Return the links of a page to files of the repository, as (target as written, path, anchor)."""
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(read(name))):
         if not re.match(r"[a-z]+:", target):
             path, _, anchor = target.partition("#")

@@ -1,4 +1,4 @@
-"""The table of GPU measurements: the saved table follows from the saved results; the targets of made-up results are those computed by hand.
+"""The table of GPU measurements. The saved table follows from the saved results. Values for made-up results are those computed by hand.
 
 usage: test_gpu_table.py ROOT"""
 
@@ -16,7 +16,8 @@ def operation(program, name, seconds, flops, launches):
 
 
 def run(tokens, card="NVIDIA H100 80GB HBM3", expansions=200, seconds=2.0, late=None, kind="bf16"):
-    """10 timesteps in `seconds`, of which encoding takes 1; what they did takes 0.5 at least on that card, half of it by its bytes."""
+    """A made-up result: 10 timesteps in `seconds`, of which encoding takes 1. On this card the timesteps' work takes at least 0.5 s,
+    half of it to move its bytes."""
     return gpu_table.measured({
         "seconds_median": 4.0,
         "run": {"timesteps": 10, "expansions": expansions, "exp_per_step": expansions / 10,
@@ -36,7 +37,7 @@ def rows_follow():
     near(row["share"], 0.5)
     near(row["launches"], 5)
     near(row["exposed_ms"], 20)
-    near(run(400, kind="f32+")["share"], 0.25 + 0.25 * 989 / 494)  # --fast multiplies f32 in tf32
+    near(run(400, kind="f32+")["share"], 0.25 + 0.25 * 989 / 494)  # with --fast, f32 products run in tf32
     near(run(400, kind="f32")["share"], 0.25 + 0.25 * 989 / 67)
     late = run(400, late={"waited": 1.2, "hidden": 0.5})
     near(late["hidden_ms"], 50)

@@ -1,4 +1,4 @@
-"""Numbers of pages follow their raw files: another raw figure, another number on a page, a missing table.
+"""Numbers of pages follow their raw files. A changed raw figure, a changed number on a page and a missing table must be found.
 
 usage: test_page_numbers.py ROOT"""
 
@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 ROOT = sys.argv[1]
-# How many numbers of each page follow raw files: fewer are a rule that was lost. A new rule raises its page's.
+# The minimum of numbers per page that a rule checks against raw files. If there are fewer, a rule was lost; a new rule raises the minimum.
 LEAST = {"README.md": 48, "docs/mt.md": 38, "docs/measurements/engine.md": 43, "docs/measurements/kernels.md": 64,
          "docs/measurements/parsing.md": 118, "docs/measurements/scripting.md": 15, "docs/measurements/search.md": 363,
          "docs/measurements/semantic-parsing.md": 100, "docs/measurements/serving.md": 50, "docs/measurements/translation.md": 221,

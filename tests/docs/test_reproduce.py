@@ -1,4 +1,4 @@
-"""./dev reproduce: a table on a tiny model, a row that fails, an interruption; and the report of made-up raw files.
+"""./dev reproduce: a table with a tiny model, a row that fails, and an interruption. Also the report of made-up raw files.
 
 usage: test_reproduce.py ROOT RILL"""
 
@@ -25,7 +25,7 @@ exec {rill} "$@"
 
 
 def run(*arguments):
-    """The exit code, standard output and standard error of the command."""
+    """Run the command; return its exit code, standard output and standard error."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["reproduce.py", *arguments]
     try:
@@ -44,7 +44,7 @@ def row(text, *start):
 
 
 def measured(folder):
-    """A table of the paper on a tiny model: 24 inputs, of which var-stream holds ten."""
+    """A table of the paper with a tiny model and 24 inputs; var-stream has ten of them in flight."""
     os.makedirs(os.path.join(folder, "data", "semparse", "geo"))
     os.makedirs(os.path.join(folder, "models"))
     os.symlink(os.path.join(ROOT, "tests", "data", "semparse", "tiny"), os.path.join(folder, "models", "geo"))
@@ -82,7 +82,7 @@ def measured(folder):
 
 
 def translated(folder, options):
-    """Translation: 64 inputs in flight, which refilling keeps, and no limit on a timestep."""
+    """Translation: refilling keeps 64 inputs in flight, and a timestep has no limit."""
     os.makedirs(os.path.join(folder, "data", "mt", "multi30k"))
     os.symlink(os.path.join(ROOT, "tests", "data", "mt", "shared"), os.path.join(folder, "models", "de-en"))
     for side in ("de", "en"):
@@ -125,7 +125,7 @@ def refused(folder):
 
 
 def reported():
-    """The report of raw files that nobody measured."""
+    """The report of made-up raw files."""
     def show(results):
         if isinstance(results["a"], paper_page.Lack):
             return [paper_page.Note(results["a"])]
@@ -150,7 +150,7 @@ def reported():
     assert "does not" not in text and "cannot be made" in paper_page.text_of([table], {"a": {**raw, "results": {}}})
     assert "failed: boom" in paper_page.text_of([table], {"a": {"failed": "boom", **{k: raw[k] for k in raw if k != "results"}}})
     assert "not measured yet" in paper_page.html_of([table], {"a": None})
-    for every in reproduce.TABLES:  # nothing is measured, and each table says so
+    for every in reproduce.TABLES:  # every table says that it is not measured yet
         assert "not measured yet" in paper_page.text_of([every], {}), every.name
 
 

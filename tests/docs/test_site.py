@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation as a site: it builds, all links lead to a page and a heading of it, pages request nothing from other hosts, and
-they fit on a phone.
+"""The documentation as a site. It builds, and all links lead to existing pages and headings. Pages request nothing from other hosts,
+and fit on a phone.
 
 usage: test_site.py ROOT RILL
 
@@ -17,7 +17,8 @@ import tempfile
 import urllib.parse
 from html.parser import HTMLParser
 
-REQUESTS = {"src", "srcset", "data", "poster", "action"}  # attributes that a browser follows by itself; href only of <link>
+# attributes whose address a browser loads without a click; href is one only in <link>
+REQUESTS = {"src", "srcset", "data", "poster", "action"}
 
 
 class Page(HTMLParser):
@@ -37,7 +38,7 @@ class Page(HTMLParser):
 
 
 def broken(site, pages):
-    """What is wrong with the links and requests of a site, one line each."""
+    """Return what is wrong with the links and requests of a site, one line each."""
     for path, page in pages.items():
         for target in page.links + page.requests:
             there = urllib.parse.urlsplit(target)
@@ -56,7 +57,7 @@ def broken(site, pages):
 
 
 def too_wide(site, pages):
-    """Pages that a phone would have to scroll sideways, by Chromium; none are looked at without it."""
+    """Return the pages that a phone would have to scroll sideways, measured with Chromium; without Chromium, none."""
     chromium = shutil.which("chromium")
     for path in pages if chromium else ():
         measure = "<script>document.body.style.width = '360px'; document.title = document.body.scrollWidth + ' of 360'</script>"
@@ -71,7 +72,7 @@ def too_wide(site, pages):
 
 
 def undocumented(root, site, pages):
-    """Functions of headers, names of the Python package and options that the reference lacks."""
+    """Return the header functions, names of the Python package and options that the reference lacks."""
     for header in sorted((root / "framework/include/rill").glob("*.h")):
         code = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
         ids = pages[site / f"{header.relative_to(root)}.html"].ids
@@ -79,7 +80,7 @@ def undocumented(root, site, pages):
     module = (root / "python/rill/__init__.py").read_text(encoding="utf-8")
     names = re.findall(r'"(\w+)"', module[module.index("__all__ = [") :].partition("]")[0])
     ids = pages[site / "docs/reference/python.html"].ids
-    aliases = {"Heuristic", "Scheduler", "Scorer", "Trace"}  # of types
+    aliases = {"Heuristic", "Scheduler", "Scorer", "Trace"}  # aliases of types
     yield from (f"rill.{name}" for name in names if name.lower() not in ids and not name.endswith("Settings") and name not in aliases)
     table = (site / "docs/reference/options.html").read_text(encoding="utf-8")
     settings = (root / "python/rill/settings.py").read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
-/* A context for each case; checks afterwards that no memory is left. To be included by a test's only source file, after
- * helpers.h. */
+/* Creates a context for each test case; checks afterwards that no memory is left. To be included by a test's only
+ * source file, after helpers.h. */
 #pragma once
 
 static failing_allocator memory;

@@ -111,9 +111,9 @@ enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain scores at once */
 typedef struct drawn_request {
     rill_score_request request;
     int32_t wanted[MANY_ROWS], legal_set[MANY_ROWS];
-    uint64_t *legal;                 /* [SETS, words] */
-    int32_t *pick_row, *pick_action; /* [rows * actions] */
-    float *logp;                     /* [actions] of the row that is compared */
+    uint64_t *legal;                 /* [SETS, words] bit sets of actions */
+    int32_t *pick_row, *pick_action; /* [rows * actions] in use at most */
+    float *logp;                     /* [actions] log-probabilities of the row that is compared */
 } drawn_request;
 
 static void draw_sets(drawn_request *x, const rill_domain_info *info, int32_t n, uint64_t *state)
@@ -124,7 +124,7 @@ static void draw_sets(drawn_request *x, const rill_domain_info *info, int32_t n,
         x->legal[w] = w < words && info->legal != NULL ? info->legal[w] : some;
         if (info->legal != NULL) x->legal[w] &= info->legal[w % words];
     }
-    /* With info.legal, a row without a set of its own gets that one. */
+    /* A model with info.legal must get a legal set for every row. */
     for (int32_t r = 0; r < n; r++) x->legal_set[r] = (int32_t)random_below(state, SETS + 1) - (info->legal == NULL);
     for (int32_t r = 0; r < n; r++)
         if (x->legal_set[r] >= SETS) x->legal_set[r] = 0;

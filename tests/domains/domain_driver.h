@@ -1,9 +1,9 @@
-/* Drives a domain through its table, without an engine: rows in, all their choices out. */
+/* Drives a domain through its function table, without an engine: rows go in, all of their choices come out. */
 #pragma once
 
 #include "rill/domain.h"
 
-/* A model with its own runner; for a domain without runners both are the same object. */
+/* An open model with its runner; for a domain without runners both are the same object. */
 typedef struct started {
     void *model, *self;
 } started;
@@ -36,10 +36,11 @@ answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int3
  * first, with the smaller action first among equals. */
 void answer_logp(const answer *a, int32_t r, float *logp);
 
-/* How the choices of row r end their hypothesis; must be the same for all but the end action. */
+/* Return how the choices of row r end their hypothesis; this must be the same for all choices but the end action. */
 rill_terminal answer_ends(const answer *a, int32_t r);
 
-/* Score stepped rows with varied requests, each row several times per call: any M including 0, different per row,
- * allowed sets, picks. Every answer must equal the corresponding part of the answer for all actions, to the bit. */
+/* Score stepped rows with random requests, each row several times per call. A request has any maximum of choices,
+ * including 0, which may differ between rows, allowed sets, and picks. Every answer must equal the corresponding part
+ * of the answer for all actions, to the bit. */
 void check_random_requests(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
                            const rill_rows *rows, int rounds);

@@ -1,5 +1,5 @@
-/* A context with the core and the test's `domains` for each case; checks afterwards that no memory is left. To be
- * included by a test's only source file, after helpers.h and the definition of `domains`. */
+/* Creates a context with the core and the test's `domains` for each test case; checks afterwards that no memory is
+ * left. To be included by a test's only source file, after helpers.h and the definition of `domains`. */
 #pragma once
 
 #include "rill/plugin.h"

@@ -1,6 +1,6 @@
-/* A context and a directory with a model's files for each case, some of which damage them; checks afterwards that no
- * memory is left. To be included by a test's only source file, after helpers.h and `domain`. The test's fill_folder()
- * writes an intact model. */
+/* Creates a context and a directory with a model's files for each test case; checks afterwards that no memory is left.
+ * The test's fill_folder() writes an intact model, whose files a case may then damage. To be included by a test's only
+ * source file, after helpers.h and `domain`. */
 #pragma once
 
 #include "random_parser.h"
@@ -67,7 +67,7 @@ static inline void no_path(void **state)
     assert_string_equal(rill_error(ctx), expected);
 }
 
-/* Layers in the file that config.json lacks: the file belongs to another model. */
+/* The file has tensors of layers that config.json lacks, so it belongs to another model and is refused. */
 static inline void tensor_without_a_place(model_spec spec, void (*write)(const char *folder, const model_spec *spec))
 {
     spec.extra = "decoder.lstm2.weight_hh";
@@ -83,7 +83,7 @@ static void remove_one(const char *name)
     free(path);
 }
 
-/* Remove the files one by one, the last read first: each is reported although others are already missing. */
+/* Remove the files one by one, the last read first: each is reported, although others are already missing. */
 static inline void each_missing_file_is_reported(const char *const *name, size_t n)
 {
     char sentence[200];

@@ -17,7 +17,7 @@ enum { RACES_ONLY = 0 };
 /* An allocator that fails from call `allowed` on (freeing always works) and counts live blocks. */
 typedef struct failing_allocator {
     long allowed;   /* number of calls that succeed; negative: all */
-    long calls;     /* made so far */
+    long calls;     /* number of calls so far */
     long out;       /* live blocks */
     char log[1000]; /* warnings so far, each followed by a line feed */
 } failing_allocator;
@@ -35,25 +35,25 @@ long refuse_each_call(failing_allocator *m, rill_context *ctx,
 
 /* --- files --- */
 
-/* A new directory. The caller owns the path; folder_remove() frees it and deletes the directory with its files. */
+/* Make a new directory. The caller owns the path; folder_remove() frees it and deletes the directory with its files. */
 char *folder_make(void);
 void folder_remove(char *folder);
 
-/* "folder/name", malloc()ed. */
+/* Return "folder/name", malloc()ed. */
 char *join_path(const char *folder, const char *name);
 
 void write_bytes(const char *folder, const char *name, const void *bytes, size_t length);
 void write_string(const char *folder, const char *name, const char *text);
-/* The whole file followed by a NUL, malloc()ed. */
+/* Read the whole file; returns it with a NUL at the end, malloc()ed. */
 char *read_bytes(const char *folder, const char *name, size_t *length);
 void copy_file(const char *from, const char *to, const char *name);
 
-/* tests/data/NAME, malloc()ed; the environment variable RILL_TEST_DATA is the path of tests/data. */
+/* Return the path of tests/data/NAME, malloc()ed. The environment variable RILL_TEST_DATA is the path of tests/data. */
 char *data_path(const char *name);
 
 /* --- inputs and values --- */
 
-/* A pseudo-random number below `below`; platform-independent. */
+/* Return a pseudo-random number below `below`; platform-independent. */
 uint32_t random_below(uint64_t *state, uint32_t below);
 
 rill_input make_input(const char *text, int32_t slot);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct model_spec {
-    int embedding, hidden, words, actions; /* vocabulary sizes, including three special tokens each */
+    int embedding, hidden, words, actions; /* words, actions: vocabulary sizes, including three special tokens each */
     uint64_t seed;
     const char *missing;  /* tensor left out, or NULL */
     const char *reshaped; /* tensor whose dimensions are reversed ([n] becomes [n, 1]) */
@@ -13,7 +13,7 @@ typedef struct model_spec {
     const char *extra;    /* an additional tensor, a vector of two numbers */
 } model_spec;
 
-/* A tensor of a model file; columns 0: a vector. */
+/* A tensor of a model file. columns: 0 for a vector. */
 typedef struct model_tensor {
     const char *name;
     int rows, columns;

@@ -17,8 +17,8 @@ void reference_close(reference *r);
 /* Read the JSON file `name` of the directory, for the caller to free; fails the test if it cannot be read. */
 json_t *reference_load(const char *folder, const char *name);
 
-/* The strings of a list joined by spaces, malloc()ed. */
+/* Return the strings of a list joined by spaces, malloc()ed. */
 char *reference_text(const json_t *list);
 
-/* Words with their tags, as WORD_TAG joined by spaces; without tags if `tags` is null. */
+/* Return words with their tags, as WORD_TAG joined by spaces; without tags if `tags` is null. */
 char *reference_tagged(const json_t *words, const json_t *tags);

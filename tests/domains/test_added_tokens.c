@@ -1,4 +1,4 @@
-/* domains/text: added tokens of Marian and FSMT directories. The ids are those that transformers gives
+/* domains/text: added tokens of Marian and FSMT directories. Their ids must be those of transformers
  * (tools/check_transformers.py compares many such directories). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static rill_tokenizer_files marian_files(int32_t size)
                                   .target_vocab_key = "decoder_vocab_size"};
 }
 
-static rill_tokenizer_files marian; /* those of the test of memory */
+static rill_tokenizer_files marian; /* the files that the memory test opens */
 
 static rill_tokenizer_files fsmt_files(int32_t size)
 {
@@ -80,7 +80,7 @@ static void marian_reads_added_tokens(void **state)
           NULL, NULL);
     writes(codec, (int32_t[]){51, 52, 50, 0}, 4, "<formal>");
     rill_tokenizer_close(codec);
-    files.kind = RILL_TOKENIZER_WHITESPACE; /* tokens are in the vocabulary with --tokenized, too */
+    files.kind = RILL_TOKENIZER_WHITESPACE; /* added tokens are in the vocabulary with --tokenized too */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "<x> a", "<x> a </s>", NULL, NULL);
     rill_tokenizer_close(codec);
@@ -97,7 +97,7 @@ static void added_tokens_need_fitting_ids(void **state)
     refuse(&files, RILL_ERR_FORMAT, "target_vocab.json: \"<x>\" has the id 51: expected 3, the next one");
 }
 
-/* Splitting a text at an empty token would not end. */
+/* An empty added token is refused: splitting a text at it would not end. */
 static void added_tokens_may_not_be_empty(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void added_tokens_may_not_be_empty(void **state)
     refuse(&files, RILL_ERR_FORMAT, "vocab.json: token number 2 is empty");
 }
 
-/* 200,000 tokens take a fraction of a second; comparing each with all before takes a minute. */
+/* 200,000 added tokens take a fraction of a second. Comparing each with all before it would take a minute. */
 static void additions_take_linear_time(void **state)
 {
     (void)state;

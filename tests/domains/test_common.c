@@ -16,7 +16,7 @@
 #include "utf8.h"
 #include "vocabulary.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 /* --- arena, utf8 -------------------------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ static void vocabulary_grows(void **state)
     for (int round = 0; round < 2; round++) {
         assert_int_equal(rill_vocabulary_count(v), 0);
         assert_int_equal(rill_vocabulary_id(v, "t0", 2), -1);
-        for (int i = 0; i < 2 * MANY; i++) { /* each token twice */
+        for (int i = 0; i < 2 * MANY; i++) { /* every token twice */
             assert_ok(ctx, rill_vocabulary_intern(v, token, (size_t)sprintf(token, "t%d", i / 2), &id));
             assert_int_equal(id, i / 2);
         }
@@ -249,7 +249,7 @@ static void vocabulary_grows(void **state)
             assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), i);
             assert_string_equal(rill_vocabulary_token(v, i, NULL), token);
         }
-        assert_ok(ctx, rill_vocabulary_add(v, "v", "a\0b", 3)); /* any bytes */
+        assert_ok(ctx, rill_vocabulary_add(v, "v", "a\0b", 3)); /* a token may consist of any bytes */
         assert_int_equal(rill_vocabulary_id(v, "a\0b", 3), MANY);
         assert_int_equal(rill_vocabulary_id(v, "a", 1), -1);
         assert_int_equal(rill_vocabulary_add(v, "v", "t1", 2), RILL_ERR_FORMAT);
@@ -357,7 +357,7 @@ static void foreign_formats_are_named(void **state)
 {
     (void)state;
     static const struct {
-        const char *files[3], *file, *sentence; /* NULL: not recognised */
+        const char *files[3], *file, *sentence; /* sentence NULL: the format is not recognised */
     } forms[] = {
         {{"pytorch_model.bin"}, "pytorch_model.bin", "model.safetensors is missing: make it with rill convert bin "},
         {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "rill convert bin "},

@@ -1,4 +1,4 @@
-/* CTranslate2's model.bin: what is read and what is refused, with the exact messages. */
+/* CTranslate2's model.bin: which files are read and which are refused, with the exact messages. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "kernels.h"
 #include "tensor_file.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 /* --- file images -------------------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static const int32_t whole = -70000;
 static const int16_t heads = 8;
 static const int8_t flag = 1;
 
-/* One variable of each type, unsorted, and three aliases. */
+/* Make a file with one variable of each type, unsorted, and three aliases. */
 static image sample(void)
 {
     image f = head(12);
@@ -100,7 +100,7 @@ static image sample(void)
     return f;
 }
 
-/* A variable as before version 4: with the size of an element and the number of elements. */
+/* Append a variable as versions before 4 store it: with the size of an element and the number of elements. */
 static void put_old_variable(image *f, const char *name, int rank, const uint32_t *shape, uint32_t size,
                              const void *bytes, size_t n)
 {
@@ -112,7 +112,7 @@ static void put_old_variable(image *f, const char *name, int rank, const uint32_
     put(f, bytes, n);
 }
 
-/* Version 1 has OpenNMT-tf's names, version 2 a specification, version 3 an alias. */
+/* A file of an old version: version 1 has OpenNMT-tf's names, version 2 a specification, version 3 an alias. */
 static image old_sample(uint32_t version)
 {
     image f = {0};
@@ -189,7 +189,7 @@ static void variables_of_all_types_are_read(void **state)
     rill_tensor_file_close(t);
 }
 
-/* Scales are read with the weights they scale; integers without scales are no weights. */
+/* Scales belong to the weights that they scale and are no tensors. Integers without scales are no weights. */
 static void what_is_no_weight_is_no_tensor(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void rows_can_have_names_of_their_own(void **state)
     rill_tensor_file_close(t);
 }
 
-/* There are more rows than scales are read at a time. */
+/* The file has more rows than the reader takes scales at a time. */
 static void scales_of_many_rows_are_found(void **state)
 {
     (void)state;
@@ -296,8 +296,8 @@ static void scales_of_many_rows_are_found(void **state)
 
 /* --- exact integers ----------------------------------------------------------------------------------------------- */
 
-/* Every quantised element, as a row of an int8 GEMM gives it, times 127 and the output's unit: row k of A is 1 at k and
- * 0 elsewhere. */
+/* Return every quantised element of w, as an int8 GEMM computes it, times 127 and the output's unit. Row k of the
+ * GEMM's A is 1 at k and 0 elsewhere. */
 static void gemm_integers(size_t n, size_t k, const float *w, int *out)
 {
     rill_kernels kernels;
@@ -322,8 +322,8 @@ static void gemm_integers(size_t n, size_t k, const float *w, int *out)
     free(mem), free(a), free(c), free(scratch);
 }
 
-/* Rows quantised as CTranslate2 does, dequantised, and quantised again as rill does: the same integers, whatever the
- * scale. */
+/* Rows quantised as CTranslate2 does, dequantised, and quantised again as rill does must give the same integers,
+ * whatever the scale. */
 static void eight_bits_stay_what_they_were(void **state)
 {
     (void)state;
@@ -397,11 +397,11 @@ static void old_versions_are_checked(void **state)
     refuses(&short_element, "m: tensor \"x\": expected elements of 1, 2 or 4 bytes, found 3");
     put_old_variable(&wrong_count, "x", SHAPE(4), 4, full, sizeof full);
     refuses(&wrong_count, "m: tensor \"x\": its shape takes 16 bytes, it has 8");
-    two.bytes[4] = 2; /* different names in the file, which mean the same variable */
+    two.bytes[4] = 2; /* two names of old versions that mean the same variable */
     put_old_variable(&two, "encoder/dense/kernel:0", SHAPE(1), 1, int8_values, 1);
     put_old_variable(&two, "encoder/projection/weight", SHAPE(1), 1, int8_values, 1);
     refuses(&two, "m: tensor \"encoder/projection/weight\": it occurs twice");
-    memset(f.bytes + 4, 0, 4); /* no variables: a file of another kind */
+    memset(f.bytes + 4, 0, 4); /* a file without variables is a file of another kind */
     put_name(&f, "x");
     refuses(&f, NULL);
     assert_non_null(strstr(rill_error(ctx), "m: header, byte 1"));
@@ -414,7 +414,7 @@ static void heads_are_checked(void **state)
     refuses(&f, "m: expected version 1 to 6 of CTranslate2's format, found 7");
     f = sample_with(0, "\0", 1);
     refuses(&f, "m: expected version 1 to 6 of CTranslate2's format, found 0");
-    f = sample_with(26, "\377\377\377\177", 4); /* after version, name and revision */
+    f = sample_with(26, "\377\377\377\177", 4); /* the bytes after version, name and revision */
     refuses(&f, "m: byte 30: the number of variables: more than the rest of the file");
     f = sample_with(26, "\13", 1);
     refuses(&f, "m: byte 317: the number of aliases: more than the rest of the file");
@@ -437,10 +437,10 @@ static void names_are_checked(void **state)
     }
     image f = head(1);
     put_number(&f, 4, 2);
-    put(&f, "a\0b\0", 4); /* a NUL inside */
+    put(&f, "a\0b\0", 4); /* a name with a NUL inside */
     put(&f, "\0\1\1\0\0\0\1\0\0\0\0", 11);
     refuses(&f, "m: byte 32: the name of a variable: expected a name of printable letters that ends with a NUL");
-    f.bytes[33] = 'x', f.bytes[35] = 'x'; /* without a final NUL */
+    f.bytes[33] = 'x', f.bytes[35] = 'x'; /* a name without a final NUL */
     refuses(&f, "m: byte 32: the name of a variable: expected a name of printable letters that ends with a NUL");
     f.bytes[30] = 1;
     refuses(&f, "m: byte 32: the name of a variable: expected a name of 1 to 511 bytes and a NUL");
@@ -574,7 +574,7 @@ static void damages_do_no_harm(void **state)
                 (void)rill_tensor_file_read(t, e->name, RILL_TENSOR_FLOATS, e->rank, e->shape, out);
             copy = e->name;
         }
-        assert_true(copy != NULL || round % 4 != 3); /* an old file may have no variables left */
+        assert_true(copy != NULL || round % 4 != 3); /* a damaged file of an old version may have no variables left */
         rill_tensor_file_close(t);
     }
 }

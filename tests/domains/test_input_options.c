@@ -1,5 +1,6 @@
-/* Options of one input (rill_request.options): its result is that of a model opened with them, whatever the other
- * inputs use, with one engine and with workers. An option that the domain lacks fails that input alone, with a message. */
+/* Options of one input (rill_request.options). The input's result is that of a model opened with these options,
+ * whatever the other inputs use, with one engine and with workers. An option that the domain lacks fails that input
+ * alone, with a message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ enum { CAPACITY = 32 };
 typedef struct run {
     const test_input *input; /* [n] */
     int32_t n, read, written;
-    char *output[CAPACITY]; /* or, after "!", the message */
+    char *output[CAPACITY]; /* [input]: its output, or "!" and the error message */
     double logp[CAPACITY];
 } run;
 
@@ -91,7 +92,7 @@ static void clear_run(run *r)
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* Each line in each form, compared with a model opened with that form. */
+/* Decode each line with each of the option sets, and compare with a model opened with the same options. */
 static void as_opened(const char *domain, const char *name, const char *const *line, int32_t lines,
                       const char *const *form, int32_t forms)
 {
@@ -239,7 +240,7 @@ static void written_one_by_one(void **state)
     assert_null(rill_domain_input_rows(&rill_mt_domain));
 }
 
-/* A caller with an older header has no member input_options; nothing is read past its struct. */
+/* A caller compiled with an older header has no member input_options; nothing is read past the end of its struct. */
 static void older_requests(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 #include "helpers.h"
 #include "semparse.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 static void expect(const char *form, const char *canonical)

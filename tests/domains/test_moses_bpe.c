@@ -1,5 +1,6 @@
-/* domains/text: tokenizers, and the parts of FSMT's. Moses' tokenizer and detokenizer and byte pair encoding give what
- * transformers and sacremoses give on the texts of tests/data/mt/moses, string by string; invalid files are refused. */
+/* domains/text: the tokenizer of FSMT models and its parts. Moses' tokenizer and detokenizer and byte pair encoding
+ * give what transformers and sacremoses give on the texts of tests/data/mt/moses, string by string; invalid files are
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -57,7 +58,7 @@ static rill_status collect(void *user, const char *subword, size_t length)
     return rill_text_append(out, subword, length);
 }
 
-/* Both texts are NULL where nothing was appended. */
+/* Fail unless the texts are equal; a text without bytes may be NULL. */
 static void assert_same(const char *language, const char *input, const rill_text *found, const char *expected)
 {
     const char *text = found->length > 0 ? found->data : "";
@@ -97,7 +98,7 @@ static void check_language(const char *language, const json_t *cases, const rill
     {
         const char *subwords = json_string_value(json_array_get(one, 0));
         const size_t length = strlen(subwords);
-        rill_text_reset(&out); /* spaces in tokens are dropped: all tokens as one give the same text */
+        rill_text_reset(&out); /* Spaces in tokens are dropped, so all tokens joined as one token give the same text. */
         assert_ok(ctx, rill_moses_bpe_join(fsmt, 1, &subwords, &length, &out));
         assert_same(language, subwords, &out, json_string_value(json_array_get(one, 1)));
     }
@@ -143,8 +144,7 @@ static void assert_tokens(rill_moses *moses, const char *text, int lower, const 
     rill_text_clear(&out);
 }
 
-/* Without files, the built-in lists are used. */
-/* GPT-2's words: a contraction is a word, even before a letter, but not in capitals. */
+/* GPT-2's splitting into words: a contraction such as 's is a word, even before a letter, but not in capitals. */
 static void contractions_are_words(void **state)
 {
     (void)state;
@@ -164,6 +164,10 @@ static void contractions_are_words(void **state)
     } others[] = {{"'D a", 1}, {"'x", 1}, {"'", 1}, {"''d", 2}, {"a'd", 1}, {" 'd", 2}, {"'r", 1}, {"'l a", 1}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (rill_byte_word(others[i].text, strlen(others[i].text)) != others[i].length) fail_msg("%s", others[i].text);
+    /* white space before a word, but for its last space; at the end of the text, all of it */
+    assert_int_equal(rill_byte_word("   a", 4), 2);
+    assert_int_equal(rill_byte_word("   ", 3), 3);
+    assert_int_equal(rill_byte_word(" ", 1), 1);
 }
 
 static void own_prefixes(void **state)
@@ -221,8 +225,8 @@ static void lower_case(void **state)
     moses_close(&moses);
 }
 
-/* A comma stays in a number, whatever its digits; fractions are punctuation, and ideographic number signs are no
- * numbers. */
+/* A comma within a number does not split it, whatever its digits. Fractions are punctuation, and ideographic number
+ * signs are no numbers. */
 static void numbers_of_all_kinds(void **state)
 {
     (void)state;
@@ -256,13 +260,13 @@ static void merges_by_rank(void **state)
     assert_subwords("b c</w>\na b\n", "abc", "a bc</w>");
     assert_subwords("a b\nb c</w>\nab c</w>", "abc", "abc</w>");
     assert_subwords("é é\n", "éééé", "éé é é</w>");
-    /* A pair that arises in a round waits for its end, although its line comes earlier in the file: all ab are merged
-     * before aba. */
+    /* A pair that arises during a round of merges waits for the end of the round, although its line comes earlier in
+     * the file: all "a b" are merged before "ab a". */
     assert_subwords("ab a\na b\n", "abab", "aba b</w>");
     assert_subwords("ab a\na b\n", "ababx", "ab ab x</w>");
 }
 
-/* Among segmentations of equal score, that of the tokenizers library: the one whose last token is longer. */
+/* Among segmentations of equal score, rill takes that of the tokenizers library: the one whose last token is longer. */
 static void cuts_that_are_worth_the_same(void **state)
 {
     (void)state;
@@ -302,7 +306,7 @@ static void merges_that_are_refused(void **state)
 
 /* --- long lines --------------------------------------------------------------------------------------------------- */
 
-/* The same text a hundred thousand times without a space: quadratic time would show. */
+/* A text repeated a hundred thousand times without a space; quadratic time would show. */
 static void long_words_take_no_long(void **state)
 {
     (void)state;
@@ -338,7 +342,7 @@ static void long_words_take_no_long(void **state)
 
 /* --- packages of Argos Translate ---------------------------------------------------------------------------------- */
 
-/* merges.txt is the codes without their first line. */
+/* Make a package whose codes are merges.txt without its first line, and open it. */
 static rill_status open_argos(const char *version, const char *language, rill_moses_bpe **out)
 {
     size_t length;
@@ -443,7 +447,7 @@ static void languages_of_a_folder(void **state)
     write_string(folder, "tokenizer_config.json", "{\"langs\": \"de\"}");
     fsmt_refused("%s/tokenizer_config.json: langs: expected an array of 2 texts, found \"de\"");
     write_string(folder, "tokenizer_config.json", "{}");
-    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder, NULL)); /* config.json has them too */
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder, NULL)); /* the languages are in config.json too */
     rill_moses_bpe_close(fsmt);
     write_string(folder, "config.json", "{}");
     fsmt_refused("%s/config.json: langs is missing: expected an array of two languages");
@@ -467,7 +471,7 @@ static void subwords_need_no_tokenizer(void **state)
     assert_int_equal(open_folder(folder, 1), RILL_OK);
 }
 
-/* Several threads may share one tokenizer: earlier calls and their contexts do not affect it. */
+/* A tokenizer has no state: earlier calls, also in other threads, do not affect it. */
 static void contexts_are_apart(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* domains/mt: the values of transformers' own models, and of recurrent ones in NumPy, however rows are grouped.
+/* domains/mt: log-probabilities and states equal those of transformers and, for recurrent models, of a NumPy reference,
+ * however rows are grouped.
  *
  * The tests drive the domain through its table, one row at a time or many, without an engine. */
 #include <math.h>
@@ -22,7 +23,7 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 #include "context_fixture.h"
 
-/* The last one's values are those of an ensemble with the first. */
+/* The reference values of the last one are those of an ensemble with the first one. */
 static const char *const models[] = {
     "mt/shared",    "mt/odd",         "mt/separate",       "mt/fsmt",         "mt/fsmt-tied",   "mt/rnn",
     "mt/rnn-own",   "mt/rnn-simple",  "mt/rnn-simple-two", "mt/m2m",          "mt/m2m-odd",     "mt/mbart",
@@ -60,7 +61,7 @@ static seq_runner *open_ith(size_t i, const char *path, int threads, rill_domain
     return self;
 }
 
-/* The tokens of case i joined by spaces, malloc()ed. */
+/* Return the tokens of case i joined by spaces, malloc()ed. */
 static char *case_subwords(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "pieces"));
@@ -85,8 +86,8 @@ static int is_recurrent(const seq_runner *m)
     return m->model->net[0]->arch == &rnn_arch;
 }
 
-/* What the last decoder layer reads of the input: encoder states times that layer's key and value weights; in a
- * recurrent model, the annotations. */
+/* Check what the last decoder layer reads of the input. In a transformer these are the encoder states times the layer's
+ * key and value weights; in a recurrent model, the annotations. */
 static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *expected = json_object_get(one, "memory");
@@ -120,7 +121,8 @@ static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
         expand(m, actions, (int32_t)t, (int32_t)t - 1, action, slot, logp);
         assert_int_equal(json_array_size(row), actions);
         for (int32_t a = 0; a < actions; a++) {
-            const int legal = (int)(m->model->legal[a / 64] >> (a % 64) & 1); /* the vocabulary has this token */
+            /* whether the vocabulary has this token */
+            const int legal = (int)(m->model->legal[a / 64] >> (a % 64) & 1);
             if (!legal || json_is_null(json_array_get(row, (size_t)a)))
                 assert_true(logp[a] == -INFINITY);
             else
@@ -143,7 +145,7 @@ static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
     return count;
 }
 
-/* After check_forced(): node t is where action t is chosen. */
+/* Check the alignment after check_forced(), which has made the nodes: action t was chosen at node t. */
 static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced"), *expected = json_object_get(one, "attention"), *row;
@@ -321,7 +323,8 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t max_row
     return n;
 }
 
-/* Log-probabilities of all actions of all nodes, with `group` rows per call and `together` inputs per encode. */
+/* Compute the log-probabilities of all actions of all nodes, with `group` rows per call and `together` inputs per
+ * encode. */
 static void run_plan(seq_runner *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
                      float *logp)
 {
@@ -361,7 +364,8 @@ static void results_do_not_depend_on_grouping(void **state)
     } ways[] = {{1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {3, 64, 1}};
     const size_t bytes = (size_t)NODES * MAX_ACTIONS * sizeof(float);
     for (size_t i = 0; i < MODELS; i++) {
-        if (i >= FIRST_FAMILY && i < ENSEMBLE && i % 3 != 0) continue; /* one model per layout and form of positions */
+        /* of each family, one model per layout and per kind of positions */
+        if (i >= FIRST_FAMILY && i < ENSEMBLE && i % 3 != 0) continue;
         reference r = reference_open(models[i]);
         rill_domain_info info;
         float *alone = calloc(1, bytes), *other = calloc(1, bytes);
@@ -379,7 +383,7 @@ static void results_do_not_depend_on_grouping(void **state)
     }
 }
 
-/* An input without tokens takes no slot and does not affect others. */
+/* An input without tokens takes no slot and does not affect other inputs. */
 static void nothing_is_encoded_of_nothing(void **state)
 {
     (void)state;
@@ -422,7 +426,8 @@ static void a_model_with_itself_is_the_model(void **state)
     reference_close(&r);
 }
 
-/* The best few of an ensemble are the best of all its choices, though neither model ranks them so. */
+/* With a limit on choices, an ensemble returns the best of all its choices, although neither model ranks them in this
+ * order. */
 static void few_choices_are_the_best_of_all(void **state)
 {
     (void)state;
@@ -497,7 +502,8 @@ static void *use_model(void *user)
     return s;
 }
 
-/* First sequentially, then in two threads at once, each with its own context. */
+/* Use the runners first one after the other, then in two threads at once, each with its own context: the results are
+ * the same. */
 static void runners_share_a_model(void **state)
 {
     (void)state;

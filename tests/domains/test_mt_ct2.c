@@ -1,5 +1,5 @@
-/* domains/mt: CTranslate2 directories that differ from the expected, with the message for each; all forms of
- * vocabularies, special tokens of inputs, texts; and each allocation failing once. test_mt_presets.c decodes with them. */
+/* domains/mt: CTranslate2 directories with defects or deviations, and the message for each; all forms of vocabularies;
+ * special tokens of inputs; texts; and failed allocations. test_mt_presets.c decodes with such directories. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -55,7 +55,7 @@ static void replace(const void *from, size_t n, const void *to, size_t m)
     free(bytes), free(edited);
 }
 
-/* A scalar variable's name and the header before its value. */
+/* Write the name of a scalar variable and the header before its value; return their length. */
 static size_t head_of(const char *name, char type, char size, char *out)
 {
     const size_t n = strlen(name) + 1;
@@ -114,7 +114,7 @@ static void missing_files(void **state)
     each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
-/* The file model.bin identifies the format, unless config.json names another. */
+/* The file model.bin identifies the format, unless config.json names another format. */
 static void folder_kind_is_detected(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void folder_kind_is_detected(void **state)
     assert_string_equal(description.domain, "");
     assert_string_equal(description.type, "of no domain");
     rill_folder_clear(&description);
-    remove_one("config.json"); /* as in older directories, whose model.bin states the version */
+    remove_one("config.json"); /* older directories have no config.json: model.bin states the version */
     assert_ok(own, rill_folder_read(&description, own, folder, NULL));
     assert_string_equal(description.domain, "mt");
     rill_folder_clear(&description);
@@ -207,7 +207,7 @@ static void unsupported_config_values(void **state)
     refused(RILL_ERR_FORMAT, "%s/model.bin: scale_embeddings: encoder and decoder differ, which is not supported");
 }
 
-/* Half a head would be none, whose weights nobody writes. */
+/* Fractional numbers of heads, layers and the like are refused. */
 static void counts_are_whole(void **state)
 {
     static const struct {
@@ -225,6 +225,25 @@ static void counts_are_whole(void **state)
         set_fraction(bad[i].name, bad[i].size, bad[i].from, bad[i].to);
         snprintf(sentence, sizeof sentence, "%%s/model.bin: tensor \"%s\": expected a whole number, found %g",
                  bad[i].name, (double)bad[i].to);
+        refused(RILL_ERR_FORMAT, sentence);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
+}
+
+/* The layer with the alignments must be one that the model has. */
+static void alignment_layers_are_numbered(void **state)
+{
+    char sentence[200];
+    (void)state;
+    for (int layer = -2; layer <= 1; layer++) {
+        set_number("decoder/alignment_layer", 2, -1, layer);
+        assert_int_equal(open_folder(folder, 1), RILL_OK);
+        copy_model("mt/ct2-marian-int8", files, 1);
+    }
+    for (int layer = -3; layer <= 2; layer += 5) {
+        set_number("decoder/alignment_layer", 2, -1, layer);
+        snprintf(sentence, sizeof sentence,
+                 "%%s/model.bin: tensor \"decoder/alignment_layer\": expected a number from -2 to 1, found %d", layer);
         refused(RILL_ERR_FORMAT, sentence);
         copy_model("mt/ct2-marian-int8", files, 1);
     }
@@ -271,7 +290,7 @@ static void tensors_without_a_place(void **state)
     }
 }
 
-/* Shapes that match their bytes but not each other. */
+/* Tensors whose shapes match their number of bytes, but not the other tensors, are refused. */
 static void shapes_that_do_not_fit(void **state)
 {
     (void)state;
@@ -312,7 +331,8 @@ static void symbols_that_are_not_known(void **state)
         refused(RILL_ERR_FORMAT, bad[i].sentence);
         copy_model("mt/ct2-marian-int8", files, 3);
     }
-    set_key("decoder_start_token", "null"); /* starts from zeros, whatever the token is */
+    /* allowed here: the decoder's first input is a zero vector, whatever the token is */
+    set_key("decoder_start_token", "null");
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     copy_model("mt/ct2-mbart", files, 3);
     set_key("decoder_start_token", "null");
@@ -320,7 +340,7 @@ static void symbols_that_are_not_known(void **state)
                              "outputs start with a language token, write that one");
 }
 
-/* With a zero vector as the first input there is no row for an additional token. */
+/* If the first input of the decoder is a zero vector, the embeddings have no row for an additional token. */
 static void a_vocabulary_without_unknown(void **state)
 {
     (void)state;
@@ -372,7 +392,8 @@ static int input_size(const char *text, int tokenized)
     return size;
 }
 
-/* Tokens are taken unchanged, with the special tokens that the directory asks for; texts contain none. */
+/* Tokenized input is used unchanged, with the special tokens that the directory asks for; text input may not contain
+ * special tokens. */
 static void marker_tokens_follow_the_config(void **state)
 {
     (void)state;
@@ -382,14 +403,14 @@ static void marker_tokens_follow_the_config(void **state)
     assert_int_equal(input_size(" ", 1), -2);
     set_key("add_source_eos", "true");
     assert_int_equal(input_size("a b", 1), 3);
-    assert_int_equal(input_size("a b", 0), 3); /* still tokens: there is no tokenizer */
+    assert_int_equal(input_size("a b", 0), 3); /* read as tokens too, since there is no tokenizer */
     remove_one("shared_vocabulary.json");
     copy_model("mt/ct2-opennmt", two, 4);
     assert_int_equal(input_size("q1 q2", 1), 4);
     assert_int_equal(input_size(" ", 1), -2);
 }
 
-/* Of 40 positions, special tokens take some. */
+/* An input may have 40 positions, from which special tokens are subtracted. */
 static void input_length_is_limited(void **state)
 {
     (void)state;
@@ -428,14 +449,14 @@ static void tables_of_unequal_length(void **state)
     for (int i = 0; i < 31; i++) strcat(text, "a ");
     for (int i = 0; i < 2; i++) {
         fill_folder();
-        /* renames it */
+        /* give the output layer the name of another variable */
         replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight", 31);
         size_t length, offset = 0, out;
         char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(length + 4000);
         assert_non_null(edited);
         while (memcmp(bytes + offset, decoder, sizeof decoder) != 0) offset++;
         const char *values = bytes + offset + sizeof decoder + 14;
-        length -= 2 + sizeof encoder + 2 + sizeof decoder; /* the last names */
+        length -= 2 + sizeof encoder + 2 + sizeof decoder; /* the last two names, of the position tables */
         memcpy(edited, bytes, out = offset - 2);
         out += put_positions(edited + out, decoder, i == 0 ? 30 : 40, values);
         out += put_positions(edited + out, encoder, i == 0 ? 40 : 30, values);
@@ -450,7 +471,7 @@ static void tables_of_unequal_length(void **state)
     }
 }
 
-/* An output may begin with any token; inputs contain their language as a token. */
+/* An output may begin with any language token; inputs contain their own language as a token. */
 static void languages_are_tokens(void **state)
 {
     (void)state;
@@ -475,7 +496,8 @@ static void languages_are_tokens(void **state)
     }
 }
 
-/* With SentencePiece models, as --copy_files adds them: the tokens of transformers' directory, and the end. */
+/* Texts need the SentencePiece models that --copy_files adds. They give the tokens of transformers' directory, and the
+ * end token. */
 static void texts_need_tokenizer_files(void **state)
 {
     (void)state;
@@ -487,7 +509,7 @@ static void texts_need_tokenizer_files(void **state)
     assert_int_equal(input_size("", 0), -2);
 }
 
-/* The tokenizer must number its tokens as the model does: of two swapped ones the message names the first. */
+/* The tokenizer must give its tokens the model's ids. If two are swapped, the message names the first one. */
 static void subword_ids_equal_the_tokenizers(void **state)
 {
     (void)state;
@@ -548,6 +570,7 @@ int main(void)
         CASE(unsupported_config_values),
         CASE(t5_config_values),
         CASE(counts_are_whole),
+        CASE(alignment_layers_are_numbered),
         CASE(tensors_without_a_place),
         CASE(shapes_that_do_not_fit),
         CASE(symbols_that_are_not_known),

@@ -1,5 +1,6 @@
-/* domains/mt: which tables of a model file are the encoder's embeddings, the decoder's, and the output layer, compared
- * with a plain transformer in 64 bits; unknown tensors; tokens that are never chosen; positions without a maximum. */
+/* domains/mt: which tables of a model file are the encoder's embeddings, the decoder's embeddings and the output layer,
+ * compared with a plain transformer in double precision. Also unknown tensors, tokens that are never chosen, and
+ * positions without a maximum. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +102,7 @@ static void write_config(const char *keys)
     write_string(folder, "config.json", text);
 }
 
-/* `tables`: names of the tables in the file, each with an earlier one whose values it copies, or NULL. */
+/* Tables in the file, each with the name of an earlier table whose values it copies, or NULL. */
 typedef struct table {
     const char *name, *like;
 } table;
@@ -133,7 +134,7 @@ static rill_tensor_file *weights;
 
 static const float *numbers(const char *prefix, const char *name)
 {
-    static float values[16][V * D]; /* cache of the last few */
+    static float values[16][V * D]; /* cache of the tables read last */
     static size_t n_used;
     char full[120];
     float *out = values[n_used++ % 16];
@@ -247,7 +248,8 @@ static void plain_logp(const plain *m, const int *input, int length, const int *
 
 /* --- comparison --------------------------------------------------------------------------------------------------- */
 
-/* The domain equals the plain transformer for a few output tokens; it never chooses those in the bit set `never`. */
+/* The domain must equal the plain transformer for a few output tokens, and never choose tokens in the bit set
+ * `never`. */
 static void is_like(const plain *m, unsigned never)
 {
     static const int input[] = {2, 5, 3, END}, symbol[] = {PAD, 4, 9, 2};
@@ -286,7 +288,8 @@ static void is_like(const plain *m, unsigned never)
 #define SEPARATE_TABLES "\"share_encoder_decoder_embeddings\": false"
 #define NEVER (1u << PAD)
 
-/* As transformers 4 stores models, and as transformers 5 stores untied ones: each table, plus an unused `shared`. */
+/* Each side has its own table, as transformers 4 stores models, and as transformers 5 stores untied ones with an unused
+ * `shared`. */
 static void each_side_has_its_own_table(void **state)
 {
     (void)state;
@@ -346,7 +349,8 @@ static void what_has_no_place_is_refused(void **state)
 
 /* --- generation_config.json --------------------------------------------------------------------------------------- */
 
-/* Forbidden single tokens are never chosen, except the end; they remain in the softmax by default. */
+/* generation_config.json may forbid single tokens: they are never chosen, except the end, but remain in the softmax by
+ * default. */
 static void forbidden_symbols_are_never_chosen(void **state)
 {
     (void)state;
@@ -356,7 +360,7 @@ static void forbidden_symbols_are_never_chosen(void **state)
     is_like(&m, NEVER | 1u << 5);
     write_string(folder, "generation_config.json",
                  "{\"bad_words_ids\": [[11], [3], [0], [99], [-1]], \"suppress_tokens\": [7]}");
-    is_like(&m, banned); /* 5 is allowed: this file takes precedence */
+    is_like(&m, banned); /* generation_config.json does not forbid 5, and takes precedence over config.json */
     assert_string_equal(memory.log, "");
     write_string(folder, "generation_config.json",
                  "{\"bad_words_ids\": [[3]], \"suppress_tokens\": [7], \"renormalize_logits\": true}");
@@ -391,7 +395,7 @@ static void warns(const char *generation, const char *keys)
     assert_string_equal(memory.log, expected);
 }
 
-/* A key that would change outputs and is not supported is reported once; a key without effect is not. */
+/* An unsupported key that would change outputs is reported once; a key without effect is not reported. */
 static void ignored_keys_are_reported(void **state)
 {
     (void)state;
@@ -417,7 +421,7 @@ static void ignored_keys_are_reported(void **state)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* The best action of an input's first node and its value, or the input's error in `why`. */
+/* Find the best first action of an input and its log-probability, or the input's error in `why`. */
 static rill_status first_choice(const char *text, int32_t *action, float *logp, char *why)
 {
     seq_runner *self = NULL;

@@ -1,5 +1,5 @@
-/* domains/mt: differences between transformers' families: keys that contradict the type, tied or separate tables,
- * buckets of relative positions. test_mt.c checks that each computes what transformers does. */
+/* domains/mt: differences between transformers' model families: keys that contradict the model type, tied or separate
+ * tables, buckets of relative positions. test_mt.c checks that each family computes what transformers does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static void take_model(const char *model, const char *key, const char *value)
         if (access(origin, F_OK) == 0)
             copy_file(from, folder, files[i]);
         else
-            (void)unlink(copy); /* of the previous model */
+            (void)unlink(copy); /* remove the file of the previous model */
         free(origin);
         free(copy);
     }
@@ -129,7 +129,8 @@ static void keys_that_contradict_a_type(void **state)
     }
 }
 
-/* The sum of log-probabilities after an input's first action, or after a forced one: a number that any option changes. */
+/* An input, and the sum of log-probabilities after its first action, or after a forced one. Any option changes this
+ * number. */
 static const char *input_text = "a d";
 
 static double first_logp(const char *model, const char *key, const char *value)
@@ -171,7 +172,7 @@ static void marian_activation_is_read(void **state)
                  folder);
 }
 
-/* A missing key takes the family's value; a different value changes the result. */
+/* A missing key has the default of its family; another value changes the result. */
 static void absent_keys(void **state)
 {
     (void)state;
@@ -244,7 +245,8 @@ static void max_distance_defaults_to_128(void **state)
         if (other[i] == absent) fail_msg("a reach of %s is the same as 128", others[i]);
 }
 
-/* Versions of transformers before 5 mark T5 1.1 only by separate tables. */
+/* transformers before version 5 marks T5 1.1 only by separate embedding tables. Outputs are scaled where tables are
+ * tied. */
 static void outputs_are_scaled_where_tables_are_tied(void **state)
 {
     (void)state;
@@ -260,7 +262,7 @@ static void outputs_are_scaled_where_tables_are_tied(void **state)
                 first_logp("umt5", "tie_word_embeddings", "false"));
 }
 
-/* The first forced action of the model in the directory; -1: none. */
+/* Return the first action that the model in the directory forces; -1: none. */
 static int32_t forced_bos(void)
 {
     seq_runner *self;
@@ -272,8 +274,8 @@ static int32_t forced_bos(void)
     return action;
 }
 
-/* transformers reads forced_bos_token_id from generation_config.json alone, if that exists. Old BART models have a key of
- * another name in config.json. */
+/* transformers reads forced_bos_token_id from generation_config.json only, if that file exists. Old BART models have a
+ * key of another name in config.json. */
 static void first_actions_are_forced_by_one_file(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* domains/mt: model directories that differ from the expected, with the message for each; tensors under alternative
- * names; and each allocation failing once. */
+/* domains/mt: model directories with defects or deviations, and the message for each; tensors under alternative names;
+ * and failed allocations. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,8 +59,8 @@ static void set_key(const char *file, const char *key, const char *value)
     free(path);
 }
 
-/* Replace `from` by `to` in the header of the weights, and append n numbers after the last. Offsets count from the
- * header's end, so its length may change. *end, if not NULL, = bytes of numbers before the call. */
+/* In the weights file, replace `from` by `to` in the header, and append n numbers. Offsets count from the header's end,
+ * so its length may change. *end, if not NULL: bytes of numbers before the call. */
 static void edit_weights(const char *from, const char *to, const float *more, size_t n, size_t *end)
 {
     size_t length, tail = n * sizeof *more;
@@ -163,7 +163,7 @@ static void vocabularies_that_do_not_fit(void **state)
             "generation_config.json: forced_bos_token_id: expected one of the vocabulary's 2 symbols, found 2");
 }
 
-/* An empty token is no language tag; without tags >>xx<< is text. */
+/* An empty token is no language tag. In a vocabulary without tags, >>xx<< is text. */
 static void empty_token_is_no_language_tag(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void special_tokens_are_required(void **state)
 {
     (void)state;
     set_key("config.json", "pad_token_id", NULL);
-    assert_int_equal(open_folder(folder, 0), RILL_OK); /* generation_config.json has it too */
+    assert_int_equal(open_folder(folder, 0), RILL_OK); /* generation_config.json has the key too */
     set_key("generation_config.json", "pad_token_id", NULL);
     refused(RILL_ERR_FORMAT, "%s/config.json: pad_token_id is missing: expected an integer");
     set_key("generation_config.json", "pad_token_id", "0");
@@ -278,7 +278,8 @@ static void special_tokens_are_required(void **state)
             "%s/generation_config.json: eos_token_id and pad_token_id are both 0, so outputs could not end");
 }
 
-/* Inputs end in the source's </s>, whose id is not in the configuration: that describes the target's vocabulary. */
+/* Inputs end with </s> of the source vocabulary. Its id is not in the configuration, which describes the target
+ * vocabulary. */
 static void inputs_need_an_end_symbol(void **state)
 {
     (void)state;
@@ -371,7 +372,7 @@ static void ensembles_share_their_symbols(void **state)
     assert_int_equal(open_ensemble_with(), RILL_ERR_NOT_FOUND);
 }
 
-/* An input may be no longer than the shortest limit among the models. */
+/* An input of an ensemble may be no longer than the shortest limit among its models. */
 static void ensembles_read_what_all_can(void **state)
 {
     (void)state;
@@ -450,7 +451,7 @@ static void a_missing_bias_is_zero(void **state)
     assert_int_equal(open_folder(folder, 0), RILL_OK);
 }
 
-/* A shape of a terabyte is refused without allocating it. */
+/* A shape of a terabyte is refused before memory is allocated for it. */
 static void sizes_beyond_the_file(void **state)
 {
     (void)state;
@@ -498,9 +499,9 @@ static void fsmt_directories(void **state)
         folder);
 }
 
-static size_t loaded_bytes; /* set when the model below is open */
+static size_t loaded_bytes; /* memory in use when first_step_best() has opened the model */
 
-/* The best action of an input's first node, and its value. */
+/* Return the best first action for the text, and its log-probability. */
 static float first_step_best(const char *text, int32_t *action)
 {
     seq_runner *self = NULL;
@@ -559,7 +560,7 @@ static void positions_are_the_configurations(void **state)
     assert_memory_equal(&expected, &found, sizeof found);
 }
 
-/* Store tables of positions whose exponents fall by 1 / slowest: sines in the first half, cosines in the second. */
+/* Store tables of positions with frequencies down to 1 / slowest, sines in the first half and cosines in the second. */
 static void store_positions(double slowest)
 {
     enum { ROWS = 40, WIDTH = 16 };
@@ -577,7 +578,8 @@ static void store_positions(double slowest)
 
 static const char LONG[] = "a b c d e f g h i k l m n o p r s t u w a b c d e f g h i k l m n";
 
-/* Computed positions equal stored ones; "marian" divides by D / 2 - 1, "hf" by D / 2. */
+/* Computed positions equal stored ones. The frequency exponents of "marian" are divided by D / 2 - 1, those of "hf" by
+ * D / 2. */
 static void positions_have_two_forms(void **state)
 {
     (void)state;
@@ -590,12 +592,12 @@ static void positions_have_two_forms(void **state)
     const float stored_marian = first_step_best(LONG, &action);
     assert_true(fabsf(stored_marian - marian) < 1e-5f);
     restore("model.safetensors");
-    store_positions(8.0); /* a stored table is used, whatever the key says */
+    store_positions(8.0); /* a stored table takes precedence over the key */
     const float stored_hf = first_step_best(LONG, &action);
     assert_true(fabsf(stored_hf - hf) < 1e-5f);
 }
 
-/* A million rows of 16 would take 64 MB; only the first 34 are used. */
+/* Only the positions in use take memory: a million rows of 16 would take 64 MB, but only the first 34 are used. */
 static void positions_cost_what_is_used(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* domains/mt: lines of thousands of tokens: memory they take, and that other inputs are unaffected. */
+/* domains/mt: inputs of thousands of tokens: the memory they take, and that other inputs are unaffected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ static void configure(const char *from, const char *to)
     free(bytes);
 }
 
-/* A model with 4,000 positions. */
+/* Copy a model with 4,000 positions. */
 static int fill_folder(void **state)
 {
     static const char *const files[] = {"config.json", "generation_config.json", "model.safetensors", "vocab.json"};
@@ -60,7 +60,7 @@ static char *make_line(size_t subwords)
     return line;
 }
 
-/* Memory of the C library, limited in the size of one block. */
+/* An allocator that refuses blocks larger than a limit. */
 static void *small_blocks(void *user, void *block, size_t old_size, size_t new_size)
 {
     const size_t *max_bytes = user;
@@ -103,7 +103,7 @@ static rill_status encode_long_line(size_t max_bytes)
     return inputs[1].status;
 }
 
-/* All its attention weights at once would be 144 MB. */
+/* If memory does not suffice for all attention weights of the long line, 144 MB, that line fails alone. */
 static void a_line_too_long_for_the_memory_fails_alone(void **state)
 {
     (void)state;
@@ -111,7 +111,8 @@ static void a_line_too_long_for_the_memory_fails_alone(void **state)
     assert_int_equal(encode_long_line(8 << 20), RILL_OK);
 }
 
-/* Beside a long line, rows compute attention in parts; alone, all at once. */
+/* In a batch with a long line, attention is computed in parts; without one, all at once. Results of short lines are the
+ * same. */
 static void long_neighbours_change_nothing(void **state)
 {
     (void)state;

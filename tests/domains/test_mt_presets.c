@@ -1,6 +1,6 @@
-/* domains/mt with the presets `--like`: the n-best lists of transformers' generate() and fairseq's search, and of
- * searches written from the sources of marian-decoder and CTranslate2 (tools/reference_search.py,
- * reference_fairseq.py), for every method. */
+/* domains/mt with the presets of `--like`, for every method. The n-best lists must be those of transformers' generate()
+ * and fairseq's search, and of reimplementations of the searches of marian-decoder and CTranslate2
+ * (tools/reference_search.py, reference_fairseq.py). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static rill_model *open_model(const char *path)
 typedef struct place {
     const char *model, *file, *method;
     size_t search, input, output;
-    long n_differ, n_lists; /* lists allowed to differ and that differed so far; all lists */
+    long n_differ, n_lists; /* n-best lists that may differ and did so far; all n-best lists */
 } place;
 
 static void fail_at(const place *where, const char *what)
@@ -61,7 +61,7 @@ static void fail_at(const place *where, const char *what)
              where->search, where->input, where->output, what);
 }
 
-/* What differs, or NULL. */
+/* Return what differs, or NULL. */
 static const char *differs(const rill_output *found, const json_t *expected)
 {
     const json_t *actions = json_object_get(expected, "actions");
@@ -162,8 +162,8 @@ static void ctranslate2s_own_searches(void **state)
     for (size_t i = 0; i < sizeof converted / sizeof *converted; i++) check_model(converted[i], "search.json", 6);
 }
 
-/* Translation to French: from texts, with the directory's tokenizer, which need a language option; or from tokens,
- * which include the language. Outputs begin with their language, as with CTranslate2's target_prefix. */
+/* Translation to French. Texts, which the directory's tokenizer splits, need a language option; tokenized input
+ * includes the language. Outputs begin with their language, as with CTranslate2's target_prefix. */
 static void check_languages(const char *searches, int tokenized)
 {
     const rill_pair languages[] = {{"target-lang", "fra_Latn"}, {"source-lang", "eng_Latn"}};
@@ -189,8 +189,9 @@ static void ctranslate2s_own_languages(void **state)
     check_languages("prefix.json", 1);
 }
 
-/* int8 weights are the directory's own integers, and activations are quantised as CTranslate2 does. A value halfway
- * between two integers is rounded by its last bit, which depends on the order of summation: one list in ten may differ. */
+/* int8 weights are the directory's own integers, and activations are quantised as CTranslate2 does. The last bit of a
+ * value decides how it is rounded halfway between two integers, and depends on the order of summation. So one list in
+ * ten may differ. */
 static void ctranslate2s_own_searches_in_int8(void **state)
 {
     (void)state;
@@ -255,7 +256,7 @@ static rill_settings recommended_settings(const char *generation, const char *li
     return s;
 }
 
-/* The maker's lengths count the start token and the end. */
+/* The lengths in generation_config.json count the start token and the end; rill's do not. */
 static void models_recommend_settings(void **state)
 {
     (void)state;
@@ -276,7 +277,8 @@ static void models_recommend_settings(void **state)
     s = recommended_settings("{\"max_new_tokens\": 12, \"forced_eos_token_id\": 2}", "hf");
     assert_true(s.max_length == 11 && s.min_length == 0);
     s = recommended_settings("{\"max_new_tokens\": 5, \"min_new_tokens\": 5, \"forced_eos_token_id\": 2}", "hf");
-    assert_true(s.max_length == 4 && s.min_length == 4); /* the forced end comes before the minimum */
+    /* the output ends at the forced end token, before min_new_tokens */
+    assert_true(s.max_length == 4 && s.min_length == 4);
     s = recommended_settings("{\"max_new_tokens\": 5, \"min_new_tokens\": 50}", "hf");
     assert_true(s.max_length == 5 && s.min_length == 5);
     s = recommended_settings("{\"num_beams\": 1}", "hf"); /* transformers' default is greedy search */
@@ -296,7 +298,8 @@ static void expect_default_search(const char *generation, const char *expected)
     rill_text_clear(&text);
 }
 
-/* A directory without a "rill" object is searched with its maker's beam size and length penalty, with pruning. */
+/* Without a "rill" object in config.json, the default search has the beam size and length penalty of
+ * generation_config.json, with pruning. */
 static void defaults_come_from_the_generation_config(void **state)
 {
     (void)state;
@@ -323,7 +326,7 @@ static void older_folders_have_it_in_config(void **state)
     assert_int_equal(s.max_length, 199);
 }
 
-/* transformers generates 20 tokens if the file has no length, even if config.json has one. */
+/* transformers generates 20 tokens if generation_config.json has no length, even if config.json has one. */
 static void twenty_tokens_without_a_length(void **state)
 {
     (void)state;
@@ -344,7 +347,7 @@ static void bad_generation_configs_are_refused(void **state)
     assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_FORMAT);
 }
 
-/* A directory with renormalize_logits; scores differ without it. */
+/* With renormalize_logits, the padding token leaves the softmax; scores differ without it. */
 static void padding_leaves(const char *name)
 {
     char *path = data_path(name);
@@ -367,7 +370,7 @@ static void padding_leaves_the_softmax_of_marian(void **state)
     padding_leaves("mt/odd");
 }
 
-/* A directory of the model `name` that forbids sequences gives what transformers finds with them. */
+/* A directory of the model `name` that forbids sequences must give the outputs that transformers finds. */
 static void sequences_are_left_out(const char *name)
 {
     char *path = data_path(name), text[2000];
@@ -393,7 +396,7 @@ static void forbidden_sequences_are_left_out_of_marian(void **state)
     sequences_are_left_out("mt/odd");
 }
 
-/* An empty line gives an empty line, whatever the minimum length. */
+/* An empty line gives an empty output, whatever the minimum length. */
 static void nothing_stays_nothing(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* domains/mt with recurrent models of any width: the values of plain loops in double precision; in ensembles with a
- * transformer; and what is refused, naming the key or tensor. test_mt.c checks the values of the NumPy reference. */
+/* domains/mt with recurrent models of any width. Log-probabilities must equal those of plain loops in double precision,
+ * also in ensembles with a transformer. Refused models get a message that names the key or tensor. test_mt.c checks the
+ * values of the NumPy reference. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,7 +158,7 @@ static void embed(const char *name, int symbol, int E, double *to)
     for (int i = 0; i < E; i++) to[i] = (double)table[symbol * E + i];
 }
 
-/* input and hidden [3 n]: the gates' terms with biases; h becomes the next state. */
+/* A GRU cell. input and hidden [3 n]: terms of the gates, with biases; h becomes the next state. */
 static void gru(int n, const double *input, const double *hidden, double *h)
 {
     for (int i = 0; i < n; i++) {
@@ -214,7 +215,7 @@ static void plain_attend(const shape *s, double (*notes)[2 * WIDEST], int length
         for (int i = 0; i < 2 * s->H; i++) context[i] += share[t] / sum * notes[t][i];
 }
 
-/* One position: updates the state and computes log-probabilities [V]. y: the embedding of the previous word. */
+/* Decode one position: update the state and compute log-probabilities [V]. y: the embedding of the previous word. */
 static void plain_step(const shape *s, double (*notes)[2 * WIDEST], int length, const double *y, double *h,
                        double *logp)
 {
@@ -252,7 +253,7 @@ static void plain_step(const shape *s, double (*notes)[2 * WIDEST], int length, 
     for (int v = 0; v < V; v++) logp[v] -= log(sum);
 }
 
-/* Log-probabilities [n][V] after each prefix of n - 1 words. */
+/* Compute the log-probabilities [n][V] after each prefix of up to n - 1 words. */
 static void plain(const shape *s, const int32_t *source, int length, const int32_t *target, int n, double (*logp)[V])
 {
     double notes[LONGEST][2 * WIDEST] = {{0}}, mean[2 * WIDEST] = {0}, h[WIDEST] = {0}, y[WIDEST] = {0};
@@ -378,7 +379,7 @@ static void write_transformer(const char *where)
     write_vocabulary(where);
 }
 
-/* Either may be first, and each gives its own states. */
+/* Either model may be the first of the ensemble, and each keeps its own states. */
 static void architectures_mix(void **state)
 {
     (void)state;
@@ -429,7 +430,7 @@ static void keys_that_are_refused(void **state)
     }
 }
 
-/* A decoder's kind is determined by its tensors, so neither can be taken for the other. */
+/* The tensors determine the decoder's kind, so neither kind can be taken for the other. */
 static void tensors_that_are_refused(void **state)
 {
     (void)state;

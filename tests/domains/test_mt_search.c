@@ -17,7 +17,7 @@ static const rill_domain *const domains[] = {&rill_mt_domain};
 
 #include "engine_fixture.h"
 
-/* The last one's values are those of an ensemble with the first. */
+/* The reference values of the last one are those of an ensemble with the first one. */
 static const char *const models[] = {"mt/shared", "mt/odd",     "mt/separate",   "mt/fsmt",           "mt/fsmt-tied",
                                      "mt/rnn",    "mt/rnn-own", "mt/rnn-simple", "mt/rnn-simple-two", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
@@ -26,7 +26,7 @@ enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* All results of a run in order, for bitwise comparison. */
 typedef struct record {
-    float *number; /* per output: its ids, its score */
+    float *number; /* for each output: its ids and its score */
     size_t used, capacity;
 } record;
 
@@ -45,7 +45,7 @@ typedef void (*seen_fn)(const rill_result *result, const json_t *one, record *to
 typedef struct run {
     const char *method;
     int32_t n, k, max_candidates;
-    int32_t max_length;    /* 0: the model's */
+    int32_t max_length;    /* 0: the model's default */
     const char *heuristic; /* argument of "absolute", NULL for none */
     seen_fn seen;
     record *record;
@@ -188,7 +188,8 @@ static void note(const rill_result *result, const json_t *one, record *to)
     }
 }
 
-/* With pruning, so that beams of many widths and items of many depths share timesteps. One input is empty. */
+/* Compare runs with pruning, so that beams of many widths and items of many depths share timesteps. One input is
+ * empty. */
 static void expect_agreement(const char *weights)
 {
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
@@ -250,7 +251,7 @@ static void note_scores(const rill_result *result, const json_t *one, record *to
     for (int32_t i = 0; i < result->n_outputs; i++) put(to, (float)rill_result_output(result, i)->path_score);
 }
 
-/* The scores of the best five first actions. */
+/* Return the scores of the best five first actions. */
 static record first_scores(size_t i, const char *path, const char *weights)
 {
     json_t *expected = reference_load(path, "expected.json");
@@ -270,7 +271,8 @@ static record first_scores(size_t i, const char *path, const char *weights)
     return found;
 }
 
-/* They passed through the encoder and one decoder step: close to those of fp32, but not equal. */
+/* First scores with weights of lower precision are close to those of fp32, but not equal: they have passed through the
+ * encoder and one decoder step. */
 static void weights_of_less_precision_are_near(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* domains/mt with a shortlist: which tokens an input may be decoded with; scores are normalised over them; and neither
- * the other inputs of a call nor the method changes a bit. */
+/* domains/mt with a shortlist: the tokens that an input may be decoded with. Scores are normalised over these tokens.
+ * Neither the other inputs of a call nor the method changes a bit. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +105,7 @@ static void start(seq_runner *m, int32_t n, float (*logp)[CAPACITY])
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the list of an input with this many source tokens, from the fifth on; checks them against the announced
+/* Return the bytes of the list of an input with this many source tokens, from the fifth token on; check the announced
  * maximum. */
 static size_t check_bytes(seq_runner *m, size_t subwords)
 {
@@ -170,12 +170,13 @@ static void lists_are_what_the_lexicon_says(void **state)
     check_list("mt/shared", ",14", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
     check_list("mt/shared", ",3", 5, (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
-    assert_int_equal(m->model->net[0]->output_weight, RILL_NONE); /* the complete output layer is not kept */
+    /* with a shortlist, the model does not keep the complete output layer */
+    assert_int_equal(m->model->net[0]->output_weight, RILL_NONE);
     runner_close(m);
     m = open_it("mt/odd", NULL);
     write_lexicon(m);
     runner_close(m);
-    check_list("mt/odd", ",0,0", 0, (const int32_t[]){0, 26}, 2); /* the first token is not special here */
+    check_list("mt/odd", ",0,0", 0, (const int32_t[]){0, 26}, 2); /* in this vocabulary token 0 is no special token */
 }
 
 static void a_lists_memory_is_bounded(void **state)
@@ -190,7 +191,7 @@ static void a_lists_memory_is_bounded(void **state)
         kind = kinds[i];
         m = open_it("mt/shared", ",5,100");
         const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
-        assert_int_equal(ten - two, 8 * (two - one)); /* at most three translations, and the token itself */
+        assert_int_equal(ten - two, 8 * (two - one)); /* each source token adds at most three translations and itself */
         assert_in_range(two - one, 4, 4 * (mt_from_seq(m->model->net[0])->width * sizeof(float) + 8));
         assert_true(ten < old_bytes);
         old_bytes = ten;
@@ -201,9 +202,9 @@ static void a_lists_memory_is_bounded(void **state)
 
 /* --- binary files ------------------------------------------------------------------------------------------------- */
 
-enum { SUMMED_FROM = 16 }; /* byte of a binary file from which on its checksum is */
+enum { SUMMED_FROM = 16 }; /* the checksum of a binary file covers the bytes from here on */
 
-/* A binary shortlist. */
+/* An image of a binary shortlist file. */
 typedef struct binary {
     size_t n;
     unsigned char bytes[4096];
@@ -232,7 +233,7 @@ static void write_binary(const binary *b)
     write_bytes(folder, "lex", (const char *)b->bytes, b->n);
 }
 
-/* Source token 5 has targets 10 and 11, 6 has 12, and the others, up to this many, have none. */
+/* In this file source token 5 has targets 10 and 11, token 6 has 12, and the others, up to this many, have none. */
 static binary small_binary(uint64_t first, size_t source_tokens)
 {
     static const uint32_t ids[] = {10, 11, 12};
@@ -245,7 +246,8 @@ static binary small_binary(uint64_t first, size_t source_tokens)
     return b;
 }
 
-/* Lists as Marian makes them for a batch of one input: a multiple of 8, filled from F upward. */
+/* Lists are those of Marian for a batch of one input: their length is a multiple of 8, filled with the tokens from
+ * number `first` on. */
 static void binary_lists_are_marians(void **state)
 {
     (void)state;
@@ -256,19 +258,21 @@ static void binary_lists_are_marians(void **state)
     b = small_binary(0, 10);
     write_binary(&b);
     check_list("mt/shared", "", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 10, 11}, 8);
-    b = small_binary(12, 10); /* nine ids with 12, so seven more */
+    b = small_binary(12, 10); /* nine ids with token 12, so seven more fill the list */
     write_binary(&b);
     check_list("mt/shared", "", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 16);
-    b = small_binary(8, 10); /* the token itself is among the first: no multiple is missing */
+    b = small_binary(8, 10); /* the token itself is among the first 8, so the list is full */
     write_binary(&b);
     check_list("mt/shared", "", 7, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 8);
-    b = small_binary(3, 6); /* a file that is shorter than the vocabulary: the token 6 has no list */
+    b = small_binary(3, 6); /* the file is shorter than the vocabulary: token 6 has no list */
     put_little(&b, 48 + 8 * 6, 3, 8);
     set_checksum(&b);
     write_binary(&b);
     check_list("mt/shared", "", 6, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 8);
     b = small_binary(
-        3, 10); /* separate vocabularies: the list has no source ids; 16 ends, and 4, which fills, is never chosen */
+        /* separate vocabularies: the list has no source ids; 16 is the end token; 4, a filler, is never chosen and left
+         * out */
+        3, 10);
     write_binary(&b);
     check_list("mt/separate", "", 6, (const int32_t[]){0, 1, 2, 3, 5, 12, 16}, 7);
     check_list("mt/separate", "", 9, (const int32_t[]){0, 1, 2, 3, 5, 6, 16}, 7);
@@ -293,7 +297,7 @@ static void refused_binary(const binary *b, const char *sentence)
     assert_error(ctx, sentence, folder);
 }
 
-/* Every number of the file, wrong, with a checksum that is right. */
+/* Every number in the file is set to wrong values, with a correct checksum. */
 static void damaged_binary_files(void **state)
 {
     (void)state;
@@ -336,12 +340,14 @@ static void damaged_binary_files(void **state)
     refused_binary(&b, "%s/lex: the checksum does not match: the file is damaged");
     b.n = 47;
     refused_binary(&b, "%s/lex: expected a header of 48 bytes, the file has 47");
-    b = small_binary(UINT64_MAX, 10); /* all tokens are among the first: no limit, but no error */
+    /* all tokens are among the first: the list restricts nothing, but that is no error */
+    b = small_binary(UINT64_MAX, 10);
     write_binary(&b);
     runner_close(open_it("mt/shared", ""));
 }
 
-/* Without a limit, ids that a crafted file repeats would take memory and time for each of an input's tokens. */
+/* A list has at most all targets. Without this limit, ids that a crafted file repeats would take memory and time for
+ * each of an input's tokens. */
 static void a_token_has_at_most_all_targets(void **state)
 {
     (void)state;
@@ -420,7 +426,7 @@ static void softmax_is_over_the_list(void **state)
     }
 }
 
-/* Alone and beside inputs with other lists; also in an ensemble of two. */
+/* An input's list is the same alone and beside inputs with other lists, also in an ensemble of two. */
 static void a_list_is_the_inputs_alone(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 #include "penn_tokenizer.h"
 #include "support/unescape_brackets.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 /* Checks the words; `expected` separates them by spaces. */
@@ -55,7 +55,7 @@ static void punctuation_stands_alone(void **state)
         {"What?!", "What ? !"},
         {"It rose 3.5%, to 1,000.", "It rose 3.5 % , to 1,000 ."},
         {"one,two", "one , two"},
-        {"1,2a 1,a2 a1,2 1a,2", "1,2a 1 , a2 a1,2 1a , 2"}, /* the two bytes beside a sign decide */
+        {"1,2a 1,a2 a1,2 1a,2", "1,2a 1 , a2 a1,2 1a , 2"}, /* the bytes before and after a sign decide */
         {"at 3:30 and 1/2", "at 3:30 and 1/2"},
         {"He--the boss--left...", "He -- the boss -- left ..."},
         {"wait... what\xE2\x80\xA6 no\xE2\x80\x94yes", "wait ... what ... no \xE2\x80\x94 yes"},
@@ -192,7 +192,7 @@ static void endless_chunks_are_one_word(void **state)
     free(text);
 }
 
-/* For any bytes: no non-space byte is lost, except respelled ones. */
+/* For any bytes, no byte that is not a space is lost, except in respelled words. */
 static void nothing_is_lost(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void nothing_is_lost(void **state)
         assert_ok(ctx, rill_penn_split(&s, text, length, RILL_PENN_QUOTES | RILL_PENN_HYPHENS));
         assert_ok(ctx, unescape_brackets(&plain, s.bytes.data, s.bytes.length));
         kept = plain.length;
-        /* One stop may be added, for an abbreviation at the end. */
+        /* One full stop may be added, after an abbreviation at the end. */
         if (kept != solid && kept != solid + 1) fail_msg("%.*s: %s", (int)length, text, s.bytes.data);
         for (int32_t i = 0; i < s.words; i++) assert_true(rill_sentence_word(&s, i).length > 0);
         rill_text_clear(&plain);

@@ -14,10 +14,10 @@
 #include "lexicon.h"
 #include "question.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
-/* Tokens joined by spaces, malloc()ed. */
+/* Return tokens joined by spaces, malloc()ed. */
 static char *joined(const rill_slice *tokens, size_t count)
 {
     size_t length = 1;
@@ -29,7 +29,7 @@ static char *joined(const rill_slice *tokens, size_t count)
     return line;
 }
 
-/* "c0=austin_tx:c s0=texas:s", malloc()ed. */
+/* Return "c0=austin_tx:c s0=texas:s", malloc()ed. */
 static char *listed(const rill_mentions *mentions)
 {
     char *line = malloc(mentions->bytes.length + 2 * mentions->count + 1), *pos = line;
@@ -132,7 +132,7 @@ static const example geo_examples[] = {
     {"name the states next to the rio grande", "name the state next to the r0", "r0=rio_grande:r"},
     {"Name the states next to the Río Grande.", "name the state next to the r0", "r0=rio_grande:r"},
     {"is the RI\xCC\x81O GR\u00c3NDE's mouth in TEXÄS", "is the r0 mouth in s0", "r0=rio_grande:r s0=texas:s"},
-    {"is Zürich in naïve señor's Łódź", "is zürich in naïv señor łódź", ""}, /* not words of the lexicon */
+    {"is Zürich in naïve señor's Łódź", "is zürich in naïv señor łódź", ""}, /* no word is in the lexicon */
     {"Which states do the Missouri and the Colorado flow through?", "which state do the r0 and the r1 flow through",
      "r0=missouri_river:r r1=colorado_river:r"},
     {"How many states border Missouri and Colorado?", "how mani state border s0 and s1", "s0=missouri:s s1=colorado:s"},
@@ -375,7 +375,7 @@ static void placeholders_typed_literally_stay_and_keep_their_numbers(void **stat
     text_fixture d = text_fixture_open(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
     expect(&d, "p10 and ohio", "p10 and p11", "p11=ohio:p");
-    expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* numbered per type */
+    expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* placeholders are numbered per type */
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
     text_fixture_clear(&d);
 }
@@ -396,8 +396,8 @@ static void numbers_and_clocks_are_read(void **state)
     text_fixture_clear(&d);
 }
 
-/* Classes in @rule: years in all forms, a class without a range matches 0, and the beginning of the question, among
- * others. */
+/* Classes in @rule: among others, years in all forms, a class without a range that matches 0, and the beginning of the
+ * question. */
 static void rule_classes(void **state)
 {
     (void)state;
@@ -518,7 +518,7 @@ static void without_a_lexicon_a_line_is_lowered_and_cut(void **state)
     text_fixture_clear(&d);
 }
 
-/* 100,000 tokens of all kinds, malloc()ed. */
+/* Return 100,000 tokens of all kinds, malloc()ed. */
 static char *long_line(size_t *length)
 {
     static const char *const words[] = {"ohio",  "new",   "york", "at",     "5",       "named", "w17",
@@ -628,7 +628,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
     }
 }
 
-/* All numbers of columns that the message lists, including the optional one. */
+/* The message lists all numbers of columns that a directive may have, including the optional column. */
 static void directives_have_their_columns(void **state)
 {
     (void)state;

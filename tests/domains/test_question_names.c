@@ -1,5 +1,5 @@
-/* Names in questions: which tokens count as typed like a name, and how much of a line a class in a rule takes for a
- * surface. */
+/* Names in questions: which tokens count as typed like a name, and how much of a line a class in a rule matches as a
+ * surface form. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "helpers.h"
 #include "question.h"
 
-/* Read the line, with a lexicon of these lines or none. `out`: its tokens, with names in brackets, "[London] to",
+/* Read the line, with a lexicon of these lines or none. `out`: its tokens, with names in brackets as in "[London] to",
  * followed by the constants of mentions. */
 static void read_line(const char *lexicon_lines, const char *line, int tokenized, char *out, size_t size)
 {
@@ -88,14 +88,14 @@ static void capitals_and_quotes_make_names(void **state)
     EXPECT(NULL, samples);
 }
 
-/* A token that the lexicon matches or inserts is no name; nor is any token of tokenized input. */
+/* A token that the lexicon matches or inserts is no name. In tokenized input no token is a name. */
 static void the_lexicon_comes_first(void **state)
 {
     (void)state;
     static const sample samples[] = {
         {"from Boston to Bath", "from c0 to [Bath] boston:c"},
         {"to Boston's Big Dig", "to c0 high [Dig] boston:c"},
-        {"to New York C0", "to c1 c0 nyc"}, /* a placeholder that was typed */
+        {"to New York C0", "to c1 c0 nyc"}, /* the question contains a literal placeholder */
     };
     EXPECT(HEAD "@rewrite\tbig\thigh\nboston\tc\tboston:c\nnew york\tc\tnyc\n", samples);
     char out[100];
@@ -105,8 +105,8 @@ static void the_lexicon_comes_first(void **state)
 
 /* --- surfaces in rules -------------------------------------------------------------------------------------------- */
 
-/* A class takes the longest surface of its type, in the body and in contexts; a longer one of another type does not
- * count. */
+/* A class matches the longest surface form of its type, in the body and in contexts; a longer form of another type does
+ * not count. */
 static void rules_take_the_longest_surface(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* domains/semparse: correct values, however rows are grouped, and bounded memory.
+/* domains/semparse: correct log-probabilities, however rows are grouped, and bounded memory.
  *
  * The tests drive the domain through its table, one row at a time or many, without an engine. */
 #include <jansson.h>
@@ -57,7 +57,7 @@ static void assert_vector(const float *found, const json_t *expected, const char
     }
 }
 
-/* The tokens of case i joined by spaces, malloc()ed. */
+/* Return the tokens of case i joined by spaces, malloc()ed. */
 static char *case_question(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "tokens"));
@@ -193,7 +193,8 @@ static void make_plan(plan *p)
     }
 }
 
-/* Log-probabilities of all actions of all nodes, with `group` rows per call and `questions` inputs per encode. */
+/* Compute the log-probabilities of all actions of all nodes, with `group` rows per call and `questions` inputs per
+ * encode. */
 static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t questions, float *logp)
 {
     failing_allocator memory;
@@ -210,7 +211,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     answer a = answer_make(NODES, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
-        int32_t rest = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call stays within one depth */
+        int32_t rest = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call has rows of one depth only */
         n = group < rest ? group : rest;
         rill_rows rows = {.n = n,
                           .node = node + from,
@@ -343,7 +344,7 @@ static void bad_inputs_fail_alone(void **state)
     close_small(&f);
 }
 
-/* Words become ids, in reverse order, between <s> and </s>. */
+/* Words become ids, in reverse order, between the ids of <s> and </s>. */
 static void words_have_their_numbers(void **state)
 {
     (void)state;
@@ -390,14 +391,15 @@ static void actions_are_words_of_the_vocabulary(void **state)
     assert_string_equal(text.data, "</s>a5");
     assert_int_equal(domain->find_action(f.model.model, "a5", 2), 8);
     assert_int_equal(domain->find_action(f.model.model, "a5 ", 3), RILL_NO_ACTION);
-    assert_int_equal(domain->find_action(f.model.model, "w1", 2), RILL_NO_ACTION); /* a question word, not an action */
+    /* w1 is a word of questions, not an action */
+    assert_int_equal(domain->find_action(f.model.model, "w1", 2), RILL_NO_ACTION);
     rill_text_clear(&text);
     close_small(&f);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* The whole life of an item, with `width` children of the root. */
+/* Run the whole life of an item, with `width` children of the root. */
 static rill_status use_model(rill_context *ctx, void *self, int32_t width, rill_text *text)
 {
     rill_input input = make_input("w1 w2 w3", 0);

@@ -1,5 +1,5 @@
-/* Placeholders in domains/semparse: choices for a typed question never include a placeholder that the question does not
- * mention; the remaining actions share its probability. Tokenized questions are unaffected. */
+/* Placeholders in domains/semparse. The choices for a typed question never include a placeholder that the question does
+ * not mention; the remaining actions share its probability. Tokenized questions are unaffected. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const rill_domain *const domain = &rill_semparse_domain;
 
 /* --- a model with a lexicon --------------------------------------------------------------------------------------- */
 
-/* Types: c, numbered, and any, without numbers. "c2x" and "d0" only look like placeholders; c1 is one. */
+/* Types of the lexicon: "c" is numbered, "any" is not. "c2x" and "d0" only look like placeholders; c1 is one. */
 static char *make_model(void)
 {
     char *folder = folder_make();
@@ -65,7 +65,7 @@ static void encode(fixture *f, int32_t slot, const char *text)
     assert_int_equal(input.status, RILL_OK);
 }
 
-/* The log-probabilities of all actions of n root nodes, one per slot. */
+/* Compute the log-probabilities of all actions of n root nodes, one per slot. */
 static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)[ACTIONS])
 {
     int32_t parent[SLOTS], start[SLOTS], depth[SLOTS] = {0};
@@ -90,7 +90,8 @@ static void first_row(fixture *f, const char *text, float *logp)
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-/* Compare with the model's values for `tokens` without bans: set `banned` to zero and renormalise the rest. */
+/* Compare with the model's log-probabilities for `tokens` without bans: set the probabilities of `banned` to zero and
+ * renormalise the rest. */
 static void expect(fixture *tokenized, const char *tokens, const char *banned, const float *found)
 {
     float all[ACTIONS];
@@ -108,7 +109,8 @@ static void unmentioned_placeholders_are_impossible(void **state)
 {
     (void)state;
     static const struct {
-        const char *typed, *tokens, *banned; /* of c0, c1, any, after the three special tokens */
+        /* banned: x for each banned action: c0, c1, any, after the three special tokens */
+        const char *typed, *tokens, *banned;
     } cases[] = {
         {"W0 w1?", "w0 w1", "...xxx..."},
         {"w0 Boston", "w0 c0", "....xx..."},
@@ -131,7 +133,7 @@ static void unmentioned_placeholders_are_impossible(void **state)
     folder_remove(folder);
 }
 
-/* Nothing is banned for tokenized questions, and values are bit-identical without a lexicon. */
+/* For tokenized questions nothing is banned, and log-probabilities are bit-identical to those without a lexicon. */
 static void token_form_is_left_alone(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* domains/seq2seq with an architecture other than a transformer: GRUs with attention. One network, ensembles and a
- * shortlist give the values of plain loops in double precision; failures leave no memory, state or slot in use.
+ * shortlist must give the log-probabilities of plain loops in double precision. Failures leave no memory, state or slot
+ * in use.
  *
  * Weights are pseudo-random from "seed" in a directory's config.json, for the networks and the loops alike. */
 #include <math.h>
@@ -26,7 +27,8 @@ enum { END = 0, PAD = 2, V = 9, H = 6, GATES = 3 * H, LONGEST = 12 };
 
 /* --- the architecture --------------------------------------------------------------------------------------------- */
 
-/* Gate tables of source and target tokens, recurrent matrices, attention's layer, the output layer. */
+/* Gate tables of source and target tokens, recurrent matrices, the layer that joins context and state, the output
+ * layer. */
 typedef struct weights {
     float source[V * GATES], reads[GATES * H], target[V * GATES], writes[GATES * H], join[H * 2 * H], output[V * H],
         bias[V], none[GATES];
@@ -42,7 +44,7 @@ static void make_weights(weights *w, uint64_t seed)
 
 typedef struct gru_net {
     seq_net seq;
-    int32_t seed, first; /* first: the forced first token, -1: none */
+    int32_t seed, first; /* first: the forced first token; -1: none */
     weights *w;
     rill_matrix writes, join;
     rill_constant none, target;
@@ -318,7 +320,7 @@ static void check_path(int nets, int listed)
 {
     static const int32_t source[] = {3, 4, END}, actions[DEPTH] = {RILL_ACTION_START, 7, 3, 8},
                          nodes[DEPTH] = {5, 3, 1, 0};
-    const int32_t target[DEPTH] = {PAD, 7, 3, 8}; /* the decoder starts from the first one */
+    const int32_t target[DEPTH] = {PAD, 7, 3, 8}; /* the decoder starts from the first token of `target` */
     const unsigned allowed = listed ? 1u << END | 1u << 1 | 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8 : (1u << V) - 1;
     started s;
     rill_domain_info info;
@@ -363,7 +365,8 @@ static void with_a_shortlist(void **nothing)
     check_path(2, 1);
 }
 
-/* A forced first action is the only choice, at no cost, also in picks; nothing is forced after it. */
+/* A forced first action is the only choice, with log-probability 0, also if it is picked. After it nothing is
+ * forced. */
 static void forced_first_action(void **nothing)
 {
     enum { FIRST = 6 };
@@ -408,7 +411,8 @@ static void forced_first_action(void **nothing)
     }
 }
 
-/* The best output of "a b" under a scorer: its tokens including the forced one, and its log-probability. */
+/* Find the best output of "a b" under a scorer, and check its tokens, including the forced one, and its
+ * log-probability. */
 static void search(rill_model *model, const char *scorer, const char *arguments, const char *expected, double *logp)
 {
     const rill_chain_entry chain = {scorer, arguments};
@@ -436,10 +440,11 @@ static rill_status write_trie(void *user, const void *bytes, size_t n)
     return rill_text_append(user, bytes, n);
 }
 
-/* Texts omit the forced token, in constraints and in forced decoding; tokenized ones may contain it. */
+/* Texts omit the forced token, in constraints and in forced decoding. Tokenized outputs may contain it. */
 static void texts_follow_the_prefix(void **nothing)
 {
-    static const int32_t source[] = {3, 4, END}, target[] = {PAD, 6, 5, 3, END}; /* d, then c a */
+    /* the source d e, and the target d, then c a */
+    static const int32_t source[] = {3, 4, END}, target[] = {PAD, 6, 5, 3, END};
     char path[300];
     double logp, expected = 0;
     (void)nothing;
@@ -475,7 +480,7 @@ static void texts_follow_the_prefix(void **nothing)
     search(model, "trie", path, "d c a", &logp);
     assert_near(logp, expected, 1e-5, "the score of what is in a set", 0);
     rill_model_close(model);
-    rill_context_destroy(ctx); /* its registrations end with it */
+    rill_context_destroy(ctx); /* destroying the context ends the registrations made in it */
     assert_int_equal(memory.out, 0);
     ctx = failing_allocator_context(&memory);
 }
@@ -495,7 +500,7 @@ static void model_description(void **nothing)
     assert_non_null(strstr(rill_error(ctx), "all models of an ensemble need the same vocabularies"));
 }
 
-/* Two networks, a shortlist, an input and its first state. */
+/* Open two networks and a shortlist, use an input and its first state, and close everything. */
 static rill_status open_use_close(rill_context *where, const char *unused)
 {
     started s;

@@ -1,4 +1,4 @@
-/* domains/shiftreduce: correct values, however rows are grouped, and bounded memory.
+/* domains/shiftreduce: correct log-probabilities, however rows are grouped, and bounded memory.
  *
  * The tests drive the domain through its table, one row at a time or many, without an engine. */
 #include <jansson.h>
@@ -16,7 +16,7 @@
 #include "helpers.h"
 #include "reference.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "parser_fixture.h"
 
 /* --- driving single rows ------------------------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ static int expand(rill_context *ctx, void *self, int32_t phase, int32_t node, in
 
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
 
-/* The reference leaves out suffixes that are not in the vocabulary. */
+/* Suffixes that are not in the vocabulary do not occur in the reference. */
 static void check_features(const int32_t *feature, int32_t suffixes, const json_t *ids, size_t frame, size_t frames)
 {
     assert_int_equal(feature[0], json_integer_value(json_array_get(json_object_get(ids, "words"), frame)));
@@ -57,7 +57,7 @@ static void check_features(const int32_t *feature, int32_t suffixes, const json_
     assert_int_equal(found, json_array_size(expected));
 }
 
-/* Check the only sentence of a call. */
+/* Check how the only sentence of a call was read. */
 static void check_reading(const parser_runner *r, const json_t *one)
 {
     int32_t feature[PARSER_MAX_FEATURES];
@@ -72,7 +72,8 @@ static void check_reading(const parser_runner *r, const json_t *one)
         assert_int_equal(r->sentence[r->slot[0]].tag[i], json_integer_value(json_array_get(predicted, i)));
 }
 
-/* Check `actions` actions from `first` on. The reference has null for illegal ones, and null for all if one is forced. */
+/* Check `actions` actions from `first` on. The reference has null for illegal actions, and null for all actions if one
+ * is forced. */
 static void check_logp(const float *logp, int32_t first, int32_t actions, const json_t *expected, const char *what,
                        size_t i)
 {
@@ -115,7 +116,7 @@ static void check_forced(rill_context *ctx, void *self, int32_t slot, const json
     }
 }
 
-/* One sentence per call, because a model reads all lines in one form; batches are tested below. */
+/* Encode one sentence per call, because a model reads all lines in one form; other tests check batches. */
 static void check_case(rill_context *ctx, void *self, int32_t slot, const json_t *one)
 {
     const parser_runner *r = self;
@@ -178,11 +179,12 @@ enum {
 
 typedef struct plan {
     int32_t parent[NODES], action[NODES], slot[NODES], depth[NODES];
-    int32_t stack[NODES], shifted[NODES]; /* spans on the stack, words shifted */
+    int32_t stack[NODES], shifted[NODES]; /* [node]: spans on the stack; words shifted */
     char sentence[ITEMS][128];
 } plan;
 
-/* A label node's action is a shift or combine legal after its parent; a structure node's is a label. */
+/* Choose the action that leads to node v. In a label node it is a shift or combine that is legal after the parent; in a
+ * structure node it is a label. */
 static void plan_action(plan *p, int32_t v, int32_t words, uint64_t *state)
 {
     const int32_t from = p->parent[v];
@@ -224,7 +226,8 @@ static void make_plan(plan *p)
     }
 }
 
-/* Log-probabilities of all actions of all nodes, with `group` rows per call and `sentences` inputs per encode. */
+/* Compute the log-probabilities of all actions of all nodes, with `group` rows per call and `sentences` inputs per
+ * encode. */
 static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t sentences, float *logp)
 {
     failing_allocator memory;
@@ -241,7 +244,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     answer a = answer_make(LAYER, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
-        const int32_t rest = (from / LAYER + 1) * LAYER - from; /* a call stays within one phase */
+        const int32_t rest = (from / LAYER + 1) * LAYER - from; /* a call has rows of one phase only */
         n = group < rest ? group : rest;
         rill_rows rows = {.n = n,
                           .phase = from / LAYER % 2,
@@ -310,7 +313,7 @@ static void requests_are_heeded(void **state)
     assert_int_equal(expand(f.ctx, f.self, PARSER_PHASE_LABEL, 5, 4, PARSER_COMBINE, 0, last), RILL_LAST);
     for (int32_t i = PARSER_FIRST_LABEL; i < SMALL_ACTIONS; i++)
         assert_int_equal(last[i] > -INFINITY, i - PARSER_FIRST_LABEL > 4);
-    /* A node with a choice of structure: two of three words are on the stack. */
+    /* A node whose next structure action is not forced: two of three words are on the stack. */
     expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 6, RILL_NO_NODE, RILL_ACTION_START, 1, all);
     expand(f.ctx, f.self, PARSER_PHASE_LABEL, 7, 6, PARSER_SHIFT, 1, all);
     expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 8, 7, PARSER_FIRST_LABEL, 1, all);
@@ -339,7 +342,7 @@ static void no_rows_are_legal(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* The whole life of an item, with forced actions. */
+/* Run the whole life of an item, with forced actions. */
 static rill_status use_model(void *self, const char *line, rill_text *text)
 {
     static const int32_t action[] = {PARSER_SHIFT, 3, PARSER_SHIFT,   4, PARSER_COMBINE, 2,

@@ -1,4 +1,4 @@
-/* domains/shiftreduce: which form a line is detected as, which lines fail with which message, and the trees of action
+/* domains/shiftreduce: the form that a line is detected as, the messages of refused lines, and the trees of action
  * sequences. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "helpers.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "parser_fixture.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
@@ -36,7 +36,8 @@ static void lines_say_what_they_are(void **state)
         int tokenized, given; /* given: the line has tags */
     } cases[] = {
         {NULL, "(TOP (X (T0 w1) (-LRB- -LRB-)))", "w1 -LRB-", 0, 1},
-        {NULL, "w1_T0 (_-LRB-", "w1_T0 -LRB- _-LRB-", 0, 0}, /* T0 has a digit, which typical tags do not */
+        /* T0 has a digit, unlike typical tags, so the line is text */
+        {NULL, "w1_T0 (_-LRB-", "w1_T0 -LRB- _-LRB-", 0, 0},
         {"tagged", "w1_T0 a_b_T1 (_-LRB-", "w1 a_b -LRB-", 0, 1},
         {NULL, "(_-LRB- _w1_-LRB-", "-LRB- _w1", 0, 0},
         {NULL, "w1, (w2).", "w1 , -LRB- w2 -RRB- .", 0, 0},
@@ -46,7 +47,7 @@ static void lines_say_what_they_are(void **state)
         {"text", "(w1 w2).", "-LRB- w1 w2 -RRB- .", 0, 0},
         {"tree", " (T0 w1) ", "w1", 1, 1},
         {"auto", "snake_case", "snake_case", 0, 0},
-        /* Brackets that form no tree, and tokens without a tag of the model. */
+        /* Brackets that form no tree, and tokens whose tag the model lacks, are text. */
         {NULL, "(T0 w1)", "-LRB- T0 w1 -RRB-", 0, 0},
         {NULL, "(Laughs loudly) w1.", "-LRB- Laughs loudly -RRB- w1 .", 0, 0},
         {NULL, "(see (w1 w2))", "-LRB- see -LRB- w1 w2 -RRB- -RRB-", 0, 0},
@@ -59,7 +60,7 @@ static void lines_say_what_they_are(void **state)
         {NULL, "()", "-LRB- -RRB-", 0, 0},
         {NULL, "(L1)", "-LRB- L1 -RRB-", 0, 0},
         {NULL, "MAX_LENGTH", "MAX_LENGTH", 0, 0},
-        /* Trees in the styles of various treebanks. */
+        /* Trees in the styles of various treebanks are read. */
         {NULL, " ( (L1-SBJ-1 (T0 w1)) )", "w1", 0, 1},
         {NULL, "(ROOT\t(NML (T0 w1) (L2|L1 (T1 w2))))", "w1 w2", 0, 1},
         {NULL, "(TOP (-NONE- *) (T0 w1))", "w1", 0, 1},
@@ -78,7 +79,7 @@ static void lines_say_what_they_are(void **state)
     }
 }
 
-/* The size reported for the setting `memory` is the actual size. */
+/* The memory that an input is said to need is the memory that it takes. */
 static void sizes_are_reported(void **state)
 {
     (void)state;
@@ -87,7 +88,7 @@ static void sizes_are_reported(void **state)
     rill_input input = make_input("w1 w2 w3 w4 w5", 3);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     const parser_runner *r = f.self;
-    /* Positions; each row begins on a cache line. */
+    /* Size of the positions; each row begins on a cache line. */
     const size_t rows = 6, row = (5 * PARSER_MODEL_NET * sizeof(float) + 63) / 64 * 64;
     assert_int_equal(input.size, 5);
     assert_int_equal(rill_session_units(r->session, 3), rows);
@@ -174,7 +175,7 @@ static void actions_make_trees(void **state)
     static const int32_t deep[] = {S, NONE + 3, S, NONE, S, NONE + 1, C, NONE + 2, C, NONE + 8};
     assert_tree(&f, flat, 10, "(TOP (T0 a) (T1 b) (T0 -LRB-))");
     assert_tree(&f, deep, 10, "(TOP (L3 (M3 (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))))");
-    /* An incomplete hypothesis: its spans are children of the root. */
+    /* An incomplete hypothesis gives a tree too: its spans become children of the root. */
     assert_tree(&f, deep, 4, "(TOP (L3 (M3 (T0 a))) (T1 b) (T0 -LRB-))");
     assert_tree(&f, deep, 8, "(TOP (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))");
     assert_tree(&f, deep, 0, "(TOP (T0 a) (T1 b) (T0 -LRB-))");

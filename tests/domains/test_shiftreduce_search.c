@@ -1,5 +1,5 @@
-/* domains/shiftreduce under the engine: the beams of the reference decoder, for every method and number of threads;
- * trees have exactly the input's words, for any weights and sentences. */
+/* domains/shiftreduce under the engine. The beams are those of the reference decoder, for every method and number of
+ * threads. Trees have exactly the input's words, for any weights and sentences. */
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ typedef void (*seen_fn)(const rill_result *result, const void *user);
 
 typedef struct run {
     const char *method;
-    int32_t k, n, max_candidates, max_length; /* 0: the settings' default */
+    int32_t k, n, max_candidates, max_length; /* 0: the default of the settings */
     int64_t budget;
     const char *absolute; /* argument of "absolute"; NULL: no heuristic */
     seen_fn seen;
@@ -95,7 +95,7 @@ typedef struct cases {
     size_t n;
 } cases;
 
-/* The cases with tags, or those without. */
+/* Choose the cases with tags, or those without. */
 static cases choose_cases(const json_t *all, int tagged)
 {
     cases c = {.n = 0};
@@ -201,8 +201,8 @@ static char *random_line(uint64_t *state, uint32_t words)
     return line;
 }
 
-/* The tree's words with brackets unescaped, joined by spaces, equal the line's words, whose brackets may have been
- * escaped. */
+/* The tree's words joined by spaces must equal the line's words. Brackets in the tree are unescaped; in the line they
+ * may be escaped. */
 static void check_words(const rill_tree *tree, const char *line)
 {
     rill_text found = {.ctx = ctx}, expected = {.ctx = ctx};
@@ -220,7 +220,7 @@ static void check_words(const rill_tree *tree, const char *line)
     rill_text_clear(&expected);
 }
 
-/* No bracket's only child is a bracket with the same label. */
+/* A node's only child must not have the node's own label. */
 static void check_chains(const rill_tree *tree)
 {
     for (int32_t i = 0; i + 1 < tree->count; i++) {

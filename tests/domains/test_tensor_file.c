@@ -1,4 +1,4 @@
-/* rill/safetensors.h: what the readers of tensors accept and refuse, with the exact messages; single files and shards. */
+/* rill/safetensors.h: which tensor files are accepted and refused, with the exact messages; single files and shards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "rill/safetensors.h"
 #include "support/resident.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
 #define REFUSED(call, sentence)                         \
@@ -26,7 +26,7 @@
 #define TENSOR(name, dtype, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
-/* A file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
+/* Make a file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
 static char *image(const char *header, size_t data, size_t *length)
 {
     size_t size = strlen(header);
@@ -41,7 +41,7 @@ static char *image(const char *header, size_t data, size_t *length)
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
-/* Parse an image. Its data may still be changed, since tensors are read in place. */
+/* Parse an image. Tensors are read in place, so changes to its data take effect afterwards. */
 static rill_tensor_file *parse_image(const char *header, size_t n, char **bytes, char **data)
 {
     size_t length;
@@ -86,7 +86,7 @@ static void tensors_convert_all_float_types(void **state)
     free(bytes);
 }
 
-/* Tensors are equal if their type, shape and bytes are; for any size. */
+/* Tensors of any size are equal if their types, shapes and bytes are. */
 static void tensors_are_compared(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void tensors_are_compared(void **state)
     char *bytes, *data;
     rill_tensor_file *t = parse_image(header, 25600, &bytes, &data);
     int same;
-    data[15360 - 1] ^= 1; /* last byte of c */
+    data[15360 - 1] ^= 1; /* the last byte of tensor c */
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(
             rill_tensor_file_same_values(t, rill_tensor_file_tensor(t, 0), rill_tensor_file_tensor(t, i), &same),
@@ -134,7 +134,7 @@ static void read_errors_name_the_expectation(void **state)
     free(bytes);
 }
 
-/* 64 MB of a file are read; its pages are released afterwards. */
+/* After 64 MB of a file are read, its pages are released. */
 static void file_pages_are_released(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void file_pages_are_released(void **state)
     if (used_before >= 0 && after - used_before > 8) fail_msg("%.1f MB more are in use", after - used_before);
 }
 
-/* A file that is truncated while a model is read. */
+/* A file that is truncated while a model is read gives an error. */
 static void truncated_tensors_are_errors(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void tensors_refuse_bad_lengths(void **state)
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/* A directory with two shards and an index: "a" and "c" in the first, "b" in the second. */
+/* Make a directory with two shards and an index: "a" and "c" in the first shard, "b" in the second. */
 static char *make_shards(const char *index)
 {
     static const char *const headers[] = {
@@ -263,7 +263,7 @@ static char *make_shards(const char *index)
         size_t length;
         char *bytes = image(headers[i], 8, &length);
         memset(bytes + length - 8, 0, 8);
-        bytes[length - 2] = (char)(i == 0 ? 0x80 : 0), bytes[length - 1] = 0x3F; /* 1 and 0.5 */
+        bytes[length - 2] = (char)(i == 0 ? 0x80 : 0), bytes[length - 1] = 0x3F; /* the top bytes of 1 and 0.5 */
         write_bytes(folder, names[i], bytes, length);
         free(bytes);
     }
@@ -276,7 +276,7 @@ static char *make_shards(const char *index)
 #define INDEX(map) "{\"metadata\": {\"total_size\": 0}, \"weight_map\": " map "}"
 #define COMPLETE_INDEX INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" FIRST "\"}")
 
-/* Opened by the directory, by the name of a single file, or by the index. */
+/* A sharded model can be opened by its directory, by the name of a single file, or by the index. */
 static void several_files_are_one_set(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void several_files_are_one_set(void **state)
     folder_remove(folder);
 }
 
-/* A single file takes precedence over shards; if there is no index, a missing file is reported as usual. */
+/* A single file takes precedence over shards. Without an index, a missing file is reported as usual. */
 static void single_file_takes_precedence(void **state)
 {
     (void)state;
@@ -370,7 +370,7 @@ static void shards_must_match_the_index(void **state)
     }
 }
 
-/* A small index may name thousands of files. */
+/* A small index that names thousands of files is refused. */
 static void number_of_shards_is_limited(void **state)
 {
     (void)state;

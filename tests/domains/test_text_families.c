@@ -1,5 +1,5 @@
-/* domains/text: tokenizers of transformers' families. Each directory of tests/data/text, made by
- * tools/reference_text.py, has token ids and decoded texts from transformers, tokenizers or SentencePiece.
+/* domains/text: tokenizers of transformers' model families. Each directory of tests/data/text was made by
+ * tools/reference_text.py. It has token ids and decoded texts from transformers, tokenizers or SentencePiece.
  * RILL_TEST_TEXTS names another directory of such directories. */
 #include <dirent.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static rill_tokenizer_files tokenizer_files(const json_t *expected, const char *
     return files;
 }
 
-/* Number of differences. */
+/* Return the number of differences. */
 static size_t check_case(const rill_tokenizer *codec, const char *name, const json_t *expected, const json_t *one)
 {
     const json_t *text = json_object_get(one, "text"), *ids = json_object_get(one, "ids");
@@ -113,7 +113,7 @@ static void texts_are_those_of_the_reference(void **state)
 }
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
-/* It opens, but refuses to encode anything with this message. */
+/* The tokenizer must open, but refuse to encode anything, with this message. */
 static void missing_file(const rill_tokenizer_files *files, const char *sentence)
 {
     rill_tokenizer *codec;
@@ -155,7 +155,7 @@ static void a_language_is_asked_for(void **state)
            "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
     rill_tokenizer *codec;
     files.target_language = NULL;
-    files.forced_bos = 5; /* the configuration determines how outputs begin */
+    files.forced_bos = 5; /* forced_bos determines how outputs begin */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     assert_ok(ctx, rill_tokenizer_check_languages(codec, ctx));
     rill_tokenizer_close(codec);
@@ -214,7 +214,7 @@ static void a_start_names_the_target(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* The forced first action of a model takes precedence over tgt_lang, and the option over both. */
+/* A model's forced first action takes precedence over tgt_lang, and the option target-lang over both. */
 static void a_forced_action_names_the_target(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void a_forced_action_names_the_target(void **state)
     reads(codec, "a",
           "eng_Latn \xE2\x96\x81"
           "a </s>",
-          NULL, NULL); /* that is, the model's */
+          NULL, NULL); /* NULL: the start and end of outputs are the model's */
     rill_tokenizer_close(codec);
     files.target_language = "fra_Latn";
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
@@ -246,8 +246,8 @@ static void a_forced_action_names_the_target(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* M2M100's languages have the ids after vocab.json's, whatever was added: transformers 5 numbers added tokens from the same id
- * on, older versions after the made-up words. */
+/* M2M100's languages have the ids after those of vocab.json, whatever tokens were added. transformers 5 numbers added
+ * tokens from the same id on, older versions after the made-up words. */
 static void m2m_languages_stay_after_the_vocabulary(void **state)
 {
     (void)state;
@@ -277,8 +277,8 @@ static void m2m_languages_stay_after_the_vocabulary(void **state)
     }
 }
 
-/* Ids that no token has get names: 302 tokens and 100 languages leave 402 to 409. A vocabulary that has one of these
- * names is refused. */
+/* Ids without a token get names: beside 302 tokens and 100 languages these are 402 to 409. A vocabulary that contains
+ * one of these names is refused. */
 static void names_of_unused_ids_are_free(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void tokenizer_json_beside_older_files_adds_tokens(void **state)
     const rill_tokenizer_files files = required_files("bart");
     rill_tokenizer *codec;
     write_string(folder, "tokenizer_config.json", config);
-    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files)); /* without tokenizer.json */
+    assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files)); /* opened without tokenizer.json */
     rill_tokenizer_close(codec);
     write_string(
         folder, "tokenizer.json",
@@ -335,7 +335,7 @@ static void columns_name_languages(void **state)
     rill_tokenizer_files files = required_files("m2m_100");
     rill_tokenizer *codec;
     files.language_columns = 1;
-    files.source_language = "__de__"; /* used if a column is empty */
+    files.source_language = "__de__"; /* the default language, used if a column is empty */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "en\tfr\ta",
           "__en__ \xE2\x96\x81"
@@ -366,7 +366,7 @@ static void columns_name_languages(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* Special tokens surround tokenized input as they do texts; outputs keep theirs. */
+/* Tokenized input gets the same special tokens around it as texts; tokenized outputs keep theirs. */
 static void subwords_have_languages_too(void **state)
 {
     static const int32_t none[] = {0};
@@ -410,7 +410,7 @@ static void take_away(const char *name)
     free(path);
 }
 
-/* Tokens listed in vocab.json need no SentencePiece model. */
+/* A vocabulary that vocab.json lists needs no SentencePiece model for tokenized input. */
 static void listed_subwords_need_no_tokenizer_model(void **state)
 {
     (void)state;
@@ -431,7 +431,7 @@ static void listed_subwords_need_no_tokenizer_model(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* As transformers writes an unknown length: a number too large for jansson's integers. */
+/* transformers writes an unknown length as a number too large for jansson's integers. */
 static void a_length_of_any_size(void **state)
 {
     (void)state;
@@ -446,7 +446,7 @@ static void a_length_of_any_size(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* Tags that the vocabulary lacks are text. */
+/* Special tokens that the vocabulary lacks are read as text. */
 static void tokens_without_a_symbol(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void tokens_without_a_symbol(void **state)
     write_string(folder, "tokenizer_config.json", "{\"additional_special_tokens\": [\"<x>\", \"<y>\"]}");
     rill_tokenizer_files files = required_files("t5");
     rill_tokenizer *codec;
-    files.source_vocab_size = files.target_vocab_size = 301; /* for 300 tokens */
+    files.source_vocab_size = files.target_vocab_size = 301; /* one more than the 300 tokens */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     assert_int_equal(rill_vocabulary_count(codec->source), 301);
     assert_int_equal(rill_vocabulary_id(codec->source, "<x>", 3), 300);

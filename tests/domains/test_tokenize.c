@@ -1,5 +1,5 @@
-/* Texts to actions (rill_domain.tokenize) with the example models: the actions of an output write that output, in
- * several threads at once; texts that cannot be tokenized are refused with a message. */
+/* Texts to actions (rill_domain.tokenize) with the example models. The actions of an output's text must write that text
+ * again, also in several threads at once. Texts that cannot be tokenized are refused with a message. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const rill_domain *const domains[] = {&rill_mt_domain, &rill_semparse_dom
 
 #include "engine_fixture.h"
 
-enum { CAPACITY = 512 }; /* longest text here */
+enum { CAPACITY = 512 }; /* actions of the longest text here */
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
@@ -56,8 +56,8 @@ static void refused(const rill_model *model, const char *text, const char *why)
     if (strstr(rill_error(ctx), why) == NULL) fail_msg("%s: %s", text, rill_error(ctx));
 }
 
-/* With too small a capacity, that many actions are written, and the full number is still returned. An empty text has no
- * actions. */
+/* With too small a capacity, tokenize() writes that many actions and still returns the full number. An empty text has
+ * no actions. */
 static void capacity_is_kept(const rill_model *model, const char *text)
 {
     int32_t all[CAPACITY], some[CAPACITY], n = actions_of(model, text, all);
@@ -152,7 +152,7 @@ static void writes_sentence(const rill_model *model, const rill_output *output, 
     t->same += is_same(output, rill_model_info(model)->end_action, action, n);
 }
 
-/* A model may segment a word differently from its tokenizer, but mostly it does as trained. */
+/* A model may segment a word differently from its tokenizer, but mostly segments as it was trained. */
 static void sentences(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void sentences(void **state)
     rill_model_close(model);
 }
 
-/* Tokenized text separates tokens by spaces; special tokens write nothing. */
+/* Tokenized text has spaces between tokens; special tokens write nothing. */
 static void subwords(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void subwords(void **state)
     refused(model, "<unk>", "\"<unk>\"");
     refused(model, "<pad>", "\"<pad>\"");
     rill_model_close(model);
-    /* segmented by the target's tokenizer, if there are two */
+    /* with two tokenizers, the target's tokenizer segments */
     model = open_at("mt", data_path("mt/separate"), 0);
     n = actions_of(model, "a man.", action);
     join_names(model, action, n, "", &names);
@@ -197,7 +197,7 @@ static void subwords(void **state)
     rill_model_close(model);
 }
 
-/* The target's language and vocabulary, which differ from the source's. */
+/* Byte pair encoding uses the language and vocabulary of the target, which differ from those of the source. */
 static void byte_pairs(void **state)
 {
     (void)state;

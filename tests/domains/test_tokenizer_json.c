@@ -25,7 +25,8 @@ static void change_pipeline(const char *name, const char *key, json_t *value)
     free(path);
 }
 
-/* single_word tokens, as transformers before version 5 writes them and as tokenizer.json does. */
+/* Tokens with single_word are split off as transformers does, in the form of transformers before version 5 and in that
+ * of tokenizer.json. */
 static void tokens_that_stand_alone(void **state)
 {
     (void)state;
@@ -57,7 +58,7 @@ static void tokens_that_stand_alone(void **state)
             free(gone);
         }
         copy_folder("bart-5");
-        change_pipeline("added_tokens", "single_word", json_true()); /* for <mask> */
+        change_pipeline("added_tokens", "single_word", json_true()); /* sets single_word for <mask> */
         files = required_files("bart");
     }
 }
@@ -73,7 +74,8 @@ static void nllb_reads(const char *text, const char *subwords)
     rill_tokenizer_close(codec);
 }
 
-/* Adjacent unknown characters become one unknown token or several; text after an added token gets a word mark or not. */
+/* As the directory says, adjacent unknown characters become one unknown token or several, and text after an added token
+ * gets a word mark or not. */
 static void runs_and_marks_are_as_tokenizer_json_says(void **state)
 {
     (void)state;
@@ -146,14 +148,14 @@ static void bytes_stand_for_characters(void **state)
                      "a <0xC3> <0xA9> b </s>",
                      "a\xC3\xA9"
                      "b");
-    /* one of its bytes has no token */
+    /* one byte of this character has no token */
     reads_and_writes("m2m_100", "a\xC3\xA8",
                      "eng_Latn \xE2\x96\x81"
                      "a <unk> </s>",
                      "a");
 }
 
-/* GPT-2's alphabet has a letter for each byte: characters of all lead and trail bytes come back. */
+/* GPT-2's alphabet has a letter for each byte: characters with any lead and trail bytes are decoded unchanged. */
 static void each_byte_has_a_letter(void **state)
 {
     rill_tokenizer *codec;
@@ -178,7 +180,8 @@ static void each_byte_has_a_letter(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* A Strip normalizer removes spaces at both ends; punctuation loses the space before it if the directory asks for that. */
+/* A Strip normalizer removes spaces at both ends. Punctuation loses the space before it if the directory asks for
+ * that. */
 static void spaces_go_as_the_folder_says(void **state)
 {
     (void)state;
@@ -191,7 +194,8 @@ static void spaces_go_as_the_folder_says(void **state)
                      "a \xE2\x96\x81"
                      "b </s>",
                      "a b");
-    /* The map makes the byte C3 a space and leaves the byte A9, which is no character. */
+    /* Of a character C3 A9, the character map turns the byte C3 into a space and leaves the byte A9, which is no
+     * character. */
     change_pipeline("normalizer", "type", json_string("Sequence"));
     change_pipeline("normalizer", "normalizers",
                     json_pack("[{s:s, s:s}, {s:s, s:b, s:b}]", "type", "Precompiled", "precompiled_charsmap",
@@ -230,8 +234,8 @@ static void spaces_go_as_the_folder_says(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* The map drops the byte C3 and leaves the byte A9, which begins no character. It is one unknown token, in a word of its own or before
- * other characters. */
+/* The character map drops the byte C3 and leaves the byte A9, which begins no character. It becomes one unknown token,
+ * in a word of its own or before other characters. */
 static void bytes_may_begin_no_character(void **state)
 {
     static const char *const folders[] = {"nllb-5", "t5-5"};
@@ -252,7 +256,8 @@ static void bytes_may_begin_no_character(void **state)
     }
 }
 
-/* Nine normalizers would make one byte 64 GiB: the input fails, and its length decides what is too long. */
+/* Nine normalizers would turn one byte into 64 GiB: such an input fails. The limit is on the normalized text's
+ * length. */
 static void normalizers_lengthen_a_text_within_bounds(void **state)
 {
     rill_tokenizer *codec;
@@ -277,7 +282,7 @@ static void normalizers_lengthen_a_text_within_bounds(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* An unsupported value of a key in an otherwise valid tokenizer.json. */
+/* A tokenizer.json with an unsupported value of one key is refused with a message that names the key. */
 static void tokenizer_json_is_refused_by_key(void **state)
 {
     static const char model[] =

@@ -1,4 +1,5 @@
-/* domains/text: trees: what is read, what is refused and where, and that written trees read back unchanged. */
+/* domains/text: trees: accepted lines, refused lines with the place of the error, and that written trees read back
+ * unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,10 +13,10 @@
 #include "support/unescape_brackets.h"
 #include "tree.h"
 
-/* After helpers.h, whose names it uses. */
+/* Included after helpers.h, since it uses names from there. */
 #include "context_fixture.h"
 
-/* The line's tree, written again; the caller frees it. */
+/* Read the line's tree and write it again; the caller frees the result. */
 static char *rewritten(const char *line, int flags, int indented)
 {
     rill_tree tree = {.ctx = ctx};
@@ -133,7 +134,7 @@ static void what_is_no_tree_is_refused_with_its_place(void **state)
     rill_tree_clear(&tree);
 }
 
-/* A million brackets, which would overflow a recursive reader's stack. */
+/* A million brackets, which would overflow the stack of a recursive reader, are read. */
 static void depth_is_bounded_by_memory_alone(void **state)
 {
     (void)state;

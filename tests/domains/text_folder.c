@@ -50,7 +50,7 @@ void copy_folder(const char *name)
     free(entry);
 }
 
-/* The files that a model of this type and vocabulary size would need from the copied directory. */
+/* Return the files that a model of this type and vocabulary size would need from the copied directory. */
 rill_tokenizer_files required_files(const char *model_type)
 {
     rill_tokenizer_files files = {

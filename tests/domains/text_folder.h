@@ -6,7 +6,7 @@
 
 extern failing_allocator memory;
 extern rill_context *ctx;
-extern char *texts, *folder; /* the directory of directories; the one made for each test */
+extern char *texts, *folder; /* the folder tests/data/text; the folder made for each test */
 
 int text_folder_set_up(void **state);
 int text_folder_tear_down(void **state);
@@ -14,7 +14,7 @@ int text_folder_tear_down(void **state);
 
 /* Copy the files of a directory of tests/data/text. */
 void copy_folder(const char *name);
-/* The files that a model of this type and vocabulary size would need from the copied directory. */
+/* Return the files that a model of this type and vocabulary size would need from the copied directory. */
 rill_tokenizer_files required_files(const char *model_type);
 /* Check that opening fails with this status and message. */
 void refuse(const rill_tokenizer_files *files, rill_status status, const char *sentence);

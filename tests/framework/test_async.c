@@ -1,6 +1,6 @@
 /* Asynchronous domains: results are those of the naive search under every schedule, with two groups in progress and
- * with one. Cancelled, late or failed inputs leave no node, slot or memory in use. See framework/engine/beam_search.c. The tests "..._late"
- * run other test programs this way. */
+ * with one. Cancelled, late or failed inputs leave no node, slot or memory in use. See framework/engine/beam_search.c.
+ * The tests "..._late" run other test programs with asynchronous domains. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,9 +67,9 @@ static void workers(void **state)
     }
 }
 
-/* --- choosing ----------------------------------------------------------------------------------------------------- */
+/* --- the scheduler ------------------------------------------------------------------------------------------------ */
 
-/* A scheduler that names one of the items it sees, from the middle; and the ids it named. */
+/* A scheduler that chooses one item, from the middle of those it sees, and the ids of the items that it chose. */
 static int64_t chosen_items[10000];
 static int64_t n_chosen_items, min_shown, max_shown;
 
@@ -108,7 +108,7 @@ static void draw_even(problem *p, uint64_t seed)
     for (p->n_inputs = 0; p->n_inputs < 20; p->n_inputs++) snprintf(p->input[p->n_inputs], sizeof p->input[0], "in 1");
 }
 
-/* With one group answered synchronously, the other still gets its turns: inputs finish in order of arrival. */
+/* When one group's calls return at once, the other group still gets its turns: inputs finish in order of arrival. */
 static void synchronous_answers_starve_nobody(void **state)
 {
     (void)state;
@@ -124,14 +124,14 @@ static void synchronous_answers_starve_nobody(void **state)
     engine_record_clear(&r);
 }
 
-/* Inputs of the next refill are encoded while a result is computed, even with one group. */
+/* The inputs of the next refill are encoded while the device computes scores, even with one group. */
 static void refills_are_encoded_meanwhile(void **state)
 {
     (void)state;
     problem p;
     engine_record r;
     const schedule s = {.method = "stream-all", .n = 4, .max_items = 4, .refill = 1, .async_rows = 1000};
-    draw_even(&p, 6); /* with several timesteps */
+    draw_even(&p, 6); /* a search of several timesteps */
     engine_run(&p, &s, NULL, &r);
     assert_int_equal(r.status, RILL_OK);
     assert_int_equal(r.async.max_queued, 1);
@@ -140,7 +140,7 @@ static void refills_are_encoded_meanwhile(void **state)
     engine_record_clear(&r);
 }
 
-/* Schedulers see the idle items; those they name are expanded, in this order. */
+/* Schedulers see only idle items. The items that a scheduler names are expanded in its order. */
 static void schedulers_choose_idle_items(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void cancel_some(void *user, rill_engine *engine)
     }
 }
 
-/* Statistics do not count the outputs of inputs that left early. */
+/* The statistics do not count outputs of inputs that were cancelled or late. */
 static void expect_outputs(const problem *p, const engine_record *r)
 {
     int64_t found = 0, truncated = 0, n_outputs = 0;
@@ -260,8 +260,8 @@ static void cancelled_and_late_inputs(void **state)
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* A failure at collect ends the run with its message. The other group's call is collected, too, and nothing leaks. The
- * same when memory runs out. */
+/* A failure at collect ends the run with its message. The call of the other group is collected too, and nothing leaks.
+ * The same holds when memory runs out. */
 static void failures(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void failures(void **state)
     HARNESS_ASSERT_COVERED(ended > 100 && starved > 30);
 }
 
-/* A domain that returns "later" but has no collect() is refused. */
+/* A domain whose score() returns "later", but which has no collect(), is refused. */
 static rill_status score_without_answer(void *self, const rill_rows *rows, const rill_score_request *request,
                                         rill_score_result *out)
 {
@@ -321,7 +321,8 @@ static rill_status register_without_collect(rill_context *ctx)
 static rill_status register_never_ready(rill_context *ctx)
 {
     rill_status status = register_without_collect(ctx);
-    never_ready_domain.collect = collect_nothing; /* after registration: tables are not copied */
+    /* set after registration, which is allowed: the registry keeps a pointer to the table, not a copy */
+    never_ready_domain.collect = collect_nothing;
     return status;
 }
 

@@ -1,8 +1,9 @@
-/* What an engine does while items are busy, that is, in a timestep submitted to an asynchronous domain. See
- * framework/engine/beam_search.c. test_async.c checks results. Here a simulation follows a run through its trace, scheduler
- * and domain, and predicts each choice.
+/* The engine's choices while items are busy, that is, in a timestep submitted to an asynchronous domain. See
+ * framework/engine/beam_search.c. test_async.c checks results. Here a simulation follows a run through its trace,
+ * scheduler and domain, and predicts each choice.
  *
- * Sections: state of the simulation · following the trace · predicting · checking choices · random runs · cancelling. */
+ * Sections: state of the simulation · following the trace · predicting · checking choices · random runs ·
+ * cancelling. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ typedef struct model_of_engine {
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
     void (*free)(void *self, int32_t n, const int32_t *nodes);
     rill_engine_setup setup;
-    int32_t refill; /* inputs are admitted when this many have left; 1: as soon as one has */
+    int32_t refill; /* a refill begins when this many inputs have left; 1: as soon as one has */
 
     input_state state[MAX_INPUTS];
     int64_t n_inputs, size[MAX_INPUTS], refill_index[MAX_INPUTS], n_refills, in_slot[MAX_INPUTS], expanded[MAX_INPUTS];
@@ -50,12 +51,13 @@ typedef struct model_of_engine {
     int64_t chosen[MAX_INPUTS];
     int32_t n_chosen, n_skipped, n_overtook, n_first;
     int64_t skipped[MAX_INPUTS];
-    int64_t submitted[2][MAX_INPUTS]; /* by group */
+    int64_t submitted[2][MAX_INPUTS]; /* [group]: ids of the items submitted */
     int32_t n_submitted[2];
-    int64_t budget_left, budget; /* remaining budget, and the whole */
+    int64_t budget_left, budget; /* the remaining batch budget, and the whole budget */
 } model_of_engine;
 
-static model_of_engine *sim; /* of the running test: schedulers and domains have no user pointer for tests */
+/* the model of the running test, since callbacks of schedulers and domains have no user pointer */
+static model_of_engine *sim;
 
 /* Totals over all runs. */
 static struct {
@@ -113,8 +115,8 @@ static void watch_admitted(const rill_trace_event *event)
     sim->view[sim->n++] = id;
 }
 
-/* The items of a timestep were in the state that the scheduler saw. They are exactly those it did not see when the
- * other group was chosen. */
+/* The items of a timestep must have the state that the scheduler saw. They are exactly the items hidden from the
+ * scheduler when it chose the other group. */
 static void watch_timestep(const rill_trace_event *event)
 {
     assert_int_equal(event->n, sim->n_submitted[event->group]);
@@ -136,7 +138,7 @@ static void watch(void *user, const rill_trace_event *event)
     case RILL_TRACE_TIMESTEP: watch_timestep(event); break;
     case RILL_TRACE_FINISHED:
         sim->finished[event->item_id] = 1;
-        /* The event of its timestep follows. */
+        /* The trace event of this item's timestep is still to come. */
         remove_from_view(event->item_id, INPUT_NONE);
         break;
     case RILL_TRACE_RESTARTED:
@@ -159,7 +161,7 @@ static void free_watched(void *self, int32_t n, const int32_t *nodes)
     sim->free(self, n, nodes);
 }
 
-/* --- predicting --------------------------------------------------------------------------------------------------- */
+/* --- predicted choices -------------------------------------------------------------------------------------------- */
 
 /* The engine's rule (scheduler.h, "an item wider than the budget is expanded alone"). */
 static void choose_or_skip(int64_t id)
@@ -193,7 +195,7 @@ static void begin_choice(int64_t budget)
     sim->budget_left = sim->budget = budget;
 }
 
-/* Half of the budget if there are enough items for two groups. */
+/* The budget of a group is half of the whole if there are enough items for two groups. */
 static int64_t submit_budget(int64_t all)
 {
     const int64_t budget = sim->setup.settings.budget,
@@ -206,7 +208,7 @@ static int64_t free_nodes(void)
     return sim->setup.settings.max_nodes > 0 ? sim->setup.settings.max_nodes - sim->nodes : INT64_MAX;
 }
 
-/* Overdue items first, then the newest, as the scheduler asks. */
+/* Predict the choice: overdue items first, then the newest, as this test's scheduler does. */
 static void predict_choice(void)
 {
     int64_t wanted = 0;
@@ -224,7 +226,7 @@ static void predict_choice(void)
     sim->is_choosing = 1;
 }
 
-/* When nodes are short: the oldest only. */
+/* Predict the choice when free nodes are too few for a whole group: the oldest item only. */
 static void predict_oldest(void)
 {
     int64_t n_free = free_nodes();
@@ -260,7 +262,7 @@ static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t
         const int differs = seen->width[i] != sim->width[other] && seen->timestep[i] != sim->timesteps[other] &&
                             seen->size[i] != sim->size[other] && seen->refill_index[i] != sim->refill_index[other];
         all_runs.overtook_busy += place > i && differs;
-        sim->width[id] = seen->width[i]; /* to be compared with the timestep's event */
+        sim->width[id] = seen->width[i]; /* compared later with the trace event of the timestep */
         order[seen->n - 1 - i] = i;
     }
     while (place < sim->n && is_busy(sim->view[place])) place++;
@@ -284,7 +286,7 @@ static const rill_scheduler following_scheduler = TEST_SCHEDULER("follows", .cho
 
 /* --- checking choices --------------------------------------------------------------------------------------------- */
 
-/* Carry out the choice: items that others overtook count as passed over; chosen ones no longer do. */
+/* Carry out the choice: items that chosen ones overtook count as passed over; the chosen ones' counts start again. */
 static void commit_group(int32_t group)
 {
     for (int32_t i = 0; i < sim->n_overtook; i++) sim->passed_over[sim->skipped[i]]++;
@@ -299,7 +301,7 @@ static void commit_group(int32_t group)
     sim->is_choosing = 0;
 }
 
-/* An overdue item that waited because nodes were short still goes first. */
+/* An overdue item that had to wait for free nodes still goes first. */
 static rill_status step_watched(void *self, const rill_rows *rows)
 {
     int32_t row = 0;
@@ -411,7 +413,7 @@ static void decode_all(int64_t n_inputs, dice *d)
 
 /* The scheduler sees the idle items with their current state, and its choice is carried out by the rules. An overdue
  * item stays overdue if nodes are too few for a second group; then nothing is chosen or counted. Cancelling keeps the
- * order of those that wait. */
+ * order of the waiting items. */
 static void choices_are_as_predicted(void **state)
 {
     (void)state;
@@ -453,9 +455,9 @@ static const char *long_arguments(void)
 
 /* --- cancelling --------------------------------------------------------------------------------------------------- */
 
-/* After so many steps, cancel the item at this place in flight; a second cancel must find nothing. A busy item leaves
- * after its timestep, any other at once; other items are unaffected. Returns whether it was busy, -1 if there is no
- * such item. */
+/* After this many steps, cancel the item at this position among those in flight. A second cancel must find nothing. A
+ * busy item leaves after its timestep, an idle one at once; other items are unaffected. Return whether the item was
+ * busy, or -1 if there is no such item. */
 static int cancel_at_step(int32_t steps, int32_t place)
 {
     model_of_engine run = {.refill = 1};

@@ -30,7 +30,7 @@ typedef struct bench {
     rill_engine_setup setup;
     rill_chain_entry scorer[2], heuristic;
     const char *request_arguments[2]; /* scorer arguments of the inputs with requests */
-    const char *request_heuristic;    /* heuristic of the request; NULL: the setup's */
+    const char *request_heuristic;    /* heuristic of the request; NULL: that of the engine setup */
     rill_settings settings;
     rill_status status;
     answer answer[INPUTS], plain_answer[INPUTS];
@@ -72,7 +72,7 @@ static void take_results(bench *b, rill_engine *engine)
     }
 }
 
-/* `some`: inputs 1 and 3 are requests; else all are plain inputs. */
+/* Decode the inputs; if `some`, inputs 1 and 3 are requests with options of their own. */
 static void decode(bench *b, int some)
 {
     rill_engine *engine;
@@ -153,8 +153,8 @@ static rill_status create_scripted(const rill_scorer *table, rill_context *ctx, 
     return RILL_OK;
 }
 
-/* Its argument decides: f fails in the second timestep; 3 fails about input 3 only; b divides banks twice; d does so
- * with different numbers; w names an action that does not exist. */
+/* The scorer's argument decides what it does. f: fail in the second timestep. 3: fail, naming input 3 only. b: divide
+ * banks twice. d: the same with different numbers. w: name an action that does not exist. */
 static rill_status score_scripted(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const scripted_scorer *m = self;
@@ -196,7 +196,7 @@ static void scorers_fail_requests(void **state)
     }
 }
 
-/* Two inputs share an instance, and only the one that it fails about fails. */
+/* Two inputs share a scorer instance. An error that the scorer reports about one input fails that input only. */
 static void shared_scorer_fails_one_input(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void shared_scorer_fails_one_input(void **state)
     close_bench(&b);
 }
 
-/* Errors of the run end it: the setup's own arguments, and memory. */
+/* Errors of the whole run end it: invalid arguments in the engine setup, and lack of memory. */
 static void errors_that_end_the_run(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void errors_that_end_the_run(void **state)
     }
 }
 
-/* The last call replaces earlier ones. */
+/* Of several calls that divide a bank, the last one counts. */
 static void last_bank_call_wins(void **state)
 {
     (void)state;
@@ -338,13 +338,13 @@ static rill_status expect_refused(void *user, const rill_result *r)
     return RILL_OK;
 }
 
-/* Nothing is read past their end; the sanitizers check it. */
+/* No settings member past struct_size is read; the sanitizers check it. */
 static void settings_of_another_struct_size(void **state)
 {
     (void)state;
     bench b;
     open_bench(&b);
-    b.settings.struct_size = 24; /* ends before the method */
+    b.settings.struct_size = 24; /* the struct ends before the member `method` */
     void *old = malloc(b.settings.struct_size);
     assert_non_null(old);
     memcpy(old, &b.settings, b.settings.struct_size);
@@ -381,7 +381,8 @@ static void step_to_the_end(bench *b, rill_engine *engine)
     take_results(b, engine);
 }
 
-/* At whatever point of the second search the deadline comes, the outputs are the first search's, as without the scorer. */
+/* At whatever point of the second search the deadline passes, the outputs are those of the first search, without the
+ * scorer. */
 static void deadline_in_the_second_search(void **state)
 {
     (void)state;
@@ -472,7 +473,8 @@ static void count_calls(void *user, const rill_progress *p)
     ++*(int *)user;
 }
 
-/* An input is cancelled while its result is computed, beside one with a progress callback; the sanitizers check it. */
+/* An input is cancelled while its scores are computed. Another input in the batch has a progress callback. The
+ * sanitizers check the memory. */
 static void cancelled_next_to_progress_callback(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* Inputs leave early, cancelled or at their deadlines, wherever they are: queued, set aside for lack of memory, held by
- * another worker. Finished inputs cannot leave, and none leaves twice. With several workers, the domain's calls wait
- * for numbered stages, which puts each input where the test needs it. Meant for the thread sanitizer too.
+/* Inputs that are cancelled or pass their deadlines leave from wherever they are: queued, set aside for lack of memory,
+ * or held by another worker. Finished inputs cannot be cancelled, and no input leaves twice. With several workers, the
+ * domain's calls wait for numbered stages, which puts each input where the test needs it. Meant for the thread
+ * sanitizer too.
  *
  * Sections: one engine · stages · set aside · finished · cancelled twice. */
 #include <pthread.h>
@@ -77,8 +78,8 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int stage, steps;
-    int64_t slow;            /* the input whose worker waits */
-    const void *slow_runner; /* the runner that decodes it */
+    int64_t slow;            /* the input whose worker waits for stages */
+    const void *slow_runner; /* the runner that decodes this input */
     _Atomic int *test_clock;
 } stages = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -134,7 +135,7 @@ static rill_status step_in_stages(void *self, const rill_rows *rows)
         const int step = stages.steps++;
         if (step < LAST_STAGE) await_stage(step + 1);
         if (stages.test_clock != NULL && step < LAST_STAGE - 1) {
-            /* gives the other worker time to start waiting; if it does not, the test shows less */
+            /* Give the other worker time to start waiting. Without it the test still passes but shows less. */
             nanosleep(&a_moment, NULL);
             ++*stages.test_clock;
         }
@@ -187,11 +188,10 @@ static rill_domain staged_toy(void)
 
 /* Input 0 is slow; input 1 belongs to the other worker. When input 1 is written, that worker goes on to the wide
  * inputs. They need more states than its share, so it waits for input 0 to finish, and so does one small input after
- * them. Ways in which the wide ones leave: the reader cancels one, then moves the clock past their deadlines; or past
- * one deadline after the other; or the reader has ended, and input 0's worker moves the clock. Then the last input can
- * be decoded.
- * The youngest in flight gives up its states for the oldest, which is then set aside; so the n-th input restarts n
- * times. */
+ * them. The wide inputs leave in one of three ways. The reader cancels one, then moves the clock past the deadlines of
+ * the others; or it moves the clock past one deadline after the other; or the reader has ended, and input 0's worker
+ * moves the clock. Then the last input can be decoded. The youngest in flight gives up its states for the oldest, which
+ * is then set aside; so the n-th input restarts n times. */
 enum { N_WIDE = LAST_STAGE - 1, N_INPUTS = 2 + N_WIDE + 1, N_RESTARTED = N_WIDE * (N_WIDE + 1) / 2, START = 10 };
 typedef enum cancel_kind { BY_CANCEL, BY_DEADLINE, BY_DEADLINE_ALONE } cancel_kind;
 
@@ -354,8 +354,8 @@ static rill_status write_rounds(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* Finished inputs cannot be cancelled, however many follow a slow one, which can be. After that there are free slots as
- * before. */
+/* Finished inputs cannot be cancelled, however many wait behind a slow input, which can be. Afterwards as many slots
+ * are free as before. */
 static void finished_inputs_cannot_be_cancelled(void **state)
 {
     (void)state;
@@ -375,12 +375,12 @@ static void finished_inputs_cannot_be_cancelled(void **state)
 
 /* --- cancelled twice ---------------------------------------------------------------------------------------------- */
 
-/* With an asynchronous domain. All inputs are cancelled in the first timestep. While a worker cancels an idle input,
+/* With an asynchronous domain, all inputs are cancelled in the first timestep. While a worker cancels an idle input,
  * the busy one that it has just cancelled is cancelled again. */
 typedef struct double_cancel {
     stage_set set;
     int64_t n_read, written;
-    int backwards; /* cancel in reverse order: the scheduler decides which of two is busy */
+    int backwards; /* cancel in reverse order, since the scheduler decides which of the two items is busy */
 } double_cancel;
 
 static rill_status step_at_stage(void *self, const rill_rows *rows)
@@ -451,7 +451,7 @@ static void cancelled_twice(void **state)
     }
 }
 
-/* A cancellation that had no memory for the result can be repeated. */
+/* A cancellation that failed because there was no memory for the result can be repeated. */
 static void cancelled_again_without_memory(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Certificates against enumeration: no output of the whole space outranks a certified output of rank j, except the j
- * before it. On random problems small enough to enumerate, with all combinations of settings, heuristics and scorers.
- * Also cases in which outputs must be certified. */
+/* Certificates of outputs against enumeration of the whole search space. A certified output of rank j may be outranked
+ * only by the j outputs before it. The problems are random, small enough to enumerate, and combine all settings,
+ * heuristics and scorers. Other cases check that certain outputs are certified. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* `wide`: few timesteps, many actions. */
+/* Draw a small problem. `wide`: few timesteps, many actions. */
 static void draw_small(problem *p, problem_group group, int wide, dice *d)
 {
     char message[128];
@@ -30,7 +30,8 @@ static void draw_small(problem *p, problem_group group, int wide, dice *d)
     for (int32_t i = 0; i < p->n_scorers; i++) {
         test_random *r = &p->random_scorer[i];
         if (strcmp(p->scorer[i].name, "test-random") != 0) continue;
-        r->flags &= ~TEST_USE_RANK; /* a hypothesis's rank depends on the beam, not only on the hypothesis */
+        /* with this flag the score of a hypothesis depends on its rank in the beam, so that nothing can be certified */
+        r->flags &= ~TEST_USE_RANK;
         r->actions = p->model.actions;
         snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d,%d", (int)r->seed, (int)r->flags);
     }
@@ -41,7 +42,7 @@ static void draw_small(problem *p, problem_group group, int wide, dice *d)
     if (p->n_inputs > 6) p->n_inputs = 6;
 }
 
-/* Number of certified outputs of the input. Fails the test if a certificate is false. */
+/* Return the number of certified outputs of the input; fail the test if a certificate is false. */
 static int64_t check_input(const problem *p, const schedule *s, uint64_t seed, const engine_record *record, int32_t i)
 {
     const record_result *r = &record->result[i];
@@ -80,7 +81,7 @@ static void no_certificate_is_false(void **state)
         if (i % 5 == 0) s.async_rows = 2;
         problem_solve(&p);
         engine_run(&p, &s, NULL, &record);
-        problem_expect(&p, &s, seed, &record); /* and certifying changes nothing else */
+        problem_expect(&p, &s, seed, &record); /* certifying must not change the outputs */
         int64_t best = 0;
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const int64_t found = check_input(&p, &s, seed, &record, input);
@@ -132,20 +133,22 @@ static void draw_exact(problem *p, problem_group group, dice *d)
     p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
     const int32_t scorers = p->n_scorers;
     if (dice_chance(d, 30)) problem_draw_constraints(p, d);
-    for (int32_t i = scorers; i < p->n_scorers; i++) /* some scorers declare no maximum bonus */
+    /* exact search refuses scorers that declare no maximum bonus, among them "require" */
+    for (int32_t i = scorers; i < p->n_scorers; i++)
         if (p->phrases[i].kind == TEST_REQUIRE) p->n_scorers = scorers;
     p->settings.certify = 0;
     p->settings.exact = 1;
     p->settings.n_best = DICE_PICK(d, 1, 1, 2, 5, 200);
 }
 
-/* The input's outputs are the best of the whole space; as many as requested, or all there are. */
+/* The outputs of the input must be the best of the whole space: as many as requested, or all that exist. */
 static void check_exact(const problem *p, const schedule *s, uint64_t seed, const record_result *r, int32_t i)
 {
     const int64_t all = problem_count_above(p, i, -INFINITY), n_best = p->settings.n_best;
     char message[200];
     int32_t wrong = r->n != (all < n_best ? all : n_best) ? r->n : -1;
-    /* The space has no output. A hypothesis truncated by a heuristic's stop remains, uncertified. */
+    /* The space has no complete output. A hypothesis that a heuristic's stop truncated may remain; it is not
+     * certified. */
     if (all == 0 && r->n > 0 && is_truncated(&r->output[0].value) && !r->output[0].value.certified) return;
     for (int32_t j = 0; j < r->n && wrong < 0; j++) {
         const double rank = r->output[j].value.score;
@@ -193,14 +196,14 @@ static void exact_finds_the_best(void **state)
     HARNESS_ASSERT_COVERED(further > 0);
 }
 
-/* Hypotheses truncated by a heuristic's stop do not count: compares the first complete outputs. */
+/* Compare the first complete outputs; hypotheses that a heuristic's stop truncated do not count. */
 static int is_worse(const record_result *found, const record_result *beam)
 {
     if (beam->n == 0 || is_truncated(&beam->output[0].value)) return beam->n > 0 && found->n == 0;
     return found->n == 0 || found->output[0].value.score < beam->output[0].value.score;
 }
 
-/* Whatever ends the search, outputs do not depend on the schedule, and no certificate is false. */
+/* Whatever ends the exact search, its outputs do not depend on the schedule, and no certificate is false. */
 static void exact_under_every_schedule(void **state)
 {
     (void)state;
@@ -256,7 +259,7 @@ static void request_with_timeout(void *user, const problem *p, int32_t i, rill_r
     out->timeout = 2 + i % 9;
 }
 
-/* A deadline ends the search: the outputs found so far, without certificates. */
+/* At a deadline, exact search returns the outputs found so far, without certificates. */
 static void deadlines_end_exact(void **state)
 {
     (void)state;
@@ -287,7 +290,7 @@ static void deadlines_end_exact(void **state)
     HARNESS_ASSERT_COVERED(late > 0);
 }
 
-/* Request settings with which nothing can be proved are refused, too. */
+/* Settings of requests that rule out a proof are refused too. */
 static void request_cube(void *user, const problem *p, int32_t i, rill_request *out)
 {
     rill_settings *own = user;
@@ -404,7 +407,8 @@ static int32_t count_certified(const char *setting, int with_banks)
     return certified;
 }
 
-/* Banks keep worse children in place of better ones, and nothing bounds what they leave out. Exact search does not use them. */
+/* Constraint banks keep worse children in place of better ones, and the score of the dropped ones has no bound. Exact
+ * search does not use banks. */
 static void banks_prove_nothing(void **state)
 {
     (void)state;
@@ -417,7 +421,7 @@ static void banks_prove_nothing(void **state)
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
-/* Settings with which nothing can be proved are refused. */
+/* Settings that rule out a proof are refused. */
 static void refused(void **state)
 {
     (void)state;

@@ -6,7 +6,8 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* A problem busy enough in each timestep to expose an invalid plugin: eight inputs, wide beams, no pruning. */
+/* Make a problem with many rows in each timestep, which exposes invalid plugins: eight inputs, wide beams, no
+ * pruning. */
 static void busy_problem(problem *p, int32_t seed)
 {
     dice d = dice_seeded((uint64_t)seed);
@@ -45,7 +46,7 @@ static void expect_caught(int scorer, const char *name, const char *arguments)
     if (strstr(r.message, blamed) == NULL) fail_msg("\"%s\" does not name %s", r.message, blamed);
     assert_int_equal(r.toy.violations, 0);
     engine_record_clear(&r);
-    schedule unchecked = checked; /* without checking it passes */
+    schedule unchecked = checked; /* without --check the invalid plugin goes unnoticed */
     unchecked.check = 0;
     engine_run(&p, &unchecked, NULL, &r);
     assert_int_equal(r.status, RILL_OK);

@@ -72,7 +72,7 @@ static void conventions(void **state)
 
 /* --- forced decoding ---------------------------------------------------------------------------------------------- */
 
-/* Each output of a run is scored again by a search that allows nothing else. */
+/* Each output of a run gets the same score from a search that forces this output. */
 typedef struct rescoring {
     const engine_record *found;
     char arguments[PROBLEM_MAX_INPUTS][NAIVE_MAX_LENGTH * 4];
@@ -150,7 +150,7 @@ static void forced_outputs(void **state)
         snprintf(p.scorer[0].name, sizeof p.scorer[0].name, "given");
         p.scorer[0].arguments[0] = '\0';
         p.settings.k = p.settings.n_best = 1;
-        /* a minimum length raises the model's limit */
+        /* a minimum length may raise the model's maximum length */
         const int32_t limit = p.model.max_length > 0 ? p.model.max_length : p.model.depth;
         if (!p.model.own_max_length && p.settings.max_length == 0 && p.settings.min_length > limit)
             p.settings.max_length = p.settings.min_length;
@@ -219,7 +219,7 @@ static void write_trie(const sequences *set, int32_t actions, FILE *file)
     rill_context *ctx = harness_begin(&counted);
     rill_trie *trie;
     assert_int_equal(rill_trie_create(&trie, ctx, actions), RILL_OK);
-    assert_int_equal(rill_trie_write(trie, write_part, file), RILL_ERR_ARGUMENT); /* it is empty */
+    assert_int_equal(rill_trie_write(trie, write_part, file), RILL_ERR_ARGUMENT); /* an empty trie cannot be written */
     assert_int_equal(rill_trie_add(trie, &actions, 1), RILL_ERR_ARGUMENT);
     for (int32_t i = 0; i < set->n; i++) assert_int_equal(rill_trie_add(trie, set->action[i], set->length[i]), RILL_OK);
     assert_int_equal(rill_trie_write(trie, write_part, file), RILL_OK);
@@ -227,7 +227,7 @@ static void write_trie(const sequences *set, int32_t actions, FILE *file)
     harness_end(ctx, &counted);
 }
 
-/* Draw the trie file that p's last scorer names. */
+/* Write a random trie file under the path that p's last scorer names. */
 static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
 {
     FILE *file = fopen(path, "wb");

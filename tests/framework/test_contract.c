@@ -14,13 +14,13 @@
 typedef struct fixture_engine {
     rill_context *ctx;
     rill_model *model;
-    rill_engine_setup setup; /* of the engine to be created */
-    rill_chain_entry entry;  /* its plugin, if it has one */
+    rill_engine_setup setup; /* setup of the next engine */
+    rill_chain_entry entry;  /* its heuristic or scorer, if any */
     rill_engine *engine;
     harness_memory memory;
 } fixture_engine;
 
-static const char *toy_arguments = "seed=3 depth=4"; /* of the next model */
+static const char *toy_arguments = "seed=3 depth=4"; /* arguments of the next toy model */
 
 static void open_fixture_engine(fixture_engine *h, const rill_domain *domain)
 {
@@ -53,7 +53,7 @@ static rill_status make_engine(fixture_engine *h)
     return rill_engine_create(&h->engine, h->ctx, h->model, &h->setup);
 }
 
-/* Decode one input, as far as that succeeds. */
+/* Decode one input; stop at the first call that fails. */
 static rill_status decode_one(fixture_engine *h)
 {
     rill_status status = RILL_OK;
@@ -168,7 +168,7 @@ static void runs_with_null_inputs(void **state)
     }
 }
 
-/* Workers without engines, before they start and after they end, run nothing and count nothing. */
+/* Workers without engines, before they are started and after they have ended, decode and count nothing. */
 static void workers_without_engines(void **state)
 {
     (void)state;
@@ -232,7 +232,8 @@ static rill_status encode_faulty(void *self, int32_t m, rill_input *inputs)
     case 3: inputs[m - 1].length = 1 << 30; break;
     case 4: inputs[m - 1].size = -1; break;
     case 5: inputs[m - 1].max_length = -1; break;
-    default: memset(inputs[m - 1].message, 'x', sizeof inputs[m - 1].message); break; /* no NUL: harmless */
+    /* without a NUL at the end, which is harmless */
+    default: memset(inputs[m - 1].message, 'x', sizeof inputs[m - 1].message); break;
     }
     return status;
 }
@@ -271,7 +272,7 @@ static rill_status finalize_faulty(void *self, const rill_hypothesis *h, rill_te
     rill_status status = toy_domain.finalize(self, h, out);
     if (fault_case == 2) out->length = out->capacity + 1;
     if (fault_case == 3) out->length = SIZE_MAX;
-    if (fault_case == 4 && h->slot >= 0) out->length = 0; /* finalizing the second output drops the first */
+    if (fault_case == 4 && h->slot >= 0) out->length = 0; /* finalizing the second output overwrites the first */
     return status;
 }
 
@@ -283,11 +284,12 @@ static rill_status add_one_half(void *self, const rill_scorer_rows *rows, rill_m
     return status;
 }
 
-/* Invalid numbers and invalid text. */
+/* Domains that return invalid numbers or invalid text fail with a message. */
 static void domains_return_nonsense(void **state)
 {
     (void)state;
-    static const rill_scorer adder = TEST_SCORER("adder", .score = add_one_half); /* makes the engine request picks */
+    /* its additions make the engine request these actions by id */
+    static const rill_scorer adder = TEST_SCORER("adder", .score = add_one_half);
     for (fault_case = 0; fault_case < 6; fault_case++) {
         fixture_engine h;
         rill_domain domain = toy_domain;
@@ -312,7 +314,7 @@ static void domains_return_nonsense(void **state)
     }
 }
 
-/* The last choice of the last row, which merging never reaches. */
+/* Returns an invalid last choice in the last row; merging the rows never reads that choice. */
 static rill_status score_bad_last_choice(void *self, const rill_rows *rows, const rill_score_request *request,
                                          rill_score_result *out)
 {
@@ -322,7 +324,7 @@ static rill_status score_bad_last_choice(void *self, const rill_rows *rows, cons
     return status;
 }
 
-/* Unused choices are only checked with --check. */
+/* Invalid choices that the search does not use are found with --check only. */
 static void checks_read_every_choice(void **state)
 {
     (void)state;
@@ -419,7 +421,8 @@ static void silent_failures_are_named(void **state)
     for (int i = 0; i < 2; i++) {
         fixture_engine h;
         open_fixture_engine(&h, NULL);
-        use_heuristic(&h, i == 0 ? &mute : &failing); /* and the earlier message is not attributed to the scheduler */
+        /* the message of an earlier failure is not attributed to the scheduler */
+        use_heuristic(&h, i == 0 ? &mute : &failing);
         assert_int_equal(rill_register_scheduler(h.ctx, &scheduler), RILL_OK);
         h.setup.scheduler = i == 1 ? &entry : NULL;
         assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
@@ -440,7 +443,7 @@ static rill_status tokenize_faulty(void *self, rill_context *ctx, const char *te
     return RILL_OK;
 }
 
-/* The actions that tokenize() returns are checked, as far as they fit. */
+/* The actions that tokenize() returns are checked, up to the caller's capacity. */
 static void domains_tokenize_badly(void **state)
 {
     (void)state;
@@ -535,8 +538,8 @@ static rill_status encode_with_warnings(void *self, int32_t m, rill_input *input
 static void warnings_and_empty_inputs(void **state)
 {
     (void)state;
-    /* Truncated UTF-8 before the end, a letter or a sign is no white space. A byte order mark at the start is not part
-     * of the text. */
+    /* A truncated UTF-8 sequence before the end, a letter or a sign is no white space. A byte order mark at the start
+     * is not part of the text. */
     static const char *const texts[] = {" \xe3\x80",
                                         "\xef\xbb\xbfin 2",
                                         "\xef\xbb\xbf\xef\xbb\xbfin 3",
@@ -577,7 +580,7 @@ static void warnings_and_empty_inputs(void **state)
     close_fixture_engine(&h);
 }
 
-/* Two finite numbers whose sum is infinite. The message does not blame the domain, and the run continues. */
+/* Two finite additions have an infinite sum. The message does not blame the domain, and the run continues. */
 static void scorers_sum_to_infinity(void **state)
 {
     (void)state;
@@ -595,8 +598,8 @@ static void scorers_sum_to_infinity(void **state)
     close_fixture_engine(&h);
 }
 
-/* Wherever a message or a quotation is cut, no partial character remains. Bytes that were no UTF-8 before stay, for the
- * sake of file names. */
+/* Wherever a message or a quotation is cut, no partial character remains. Bytes that are not UTF-8 stay, since file
+ * names may contain them. */
 static void messages_are_cut_at_characters(void **state)
 {
     (void)state;

@@ -111,7 +111,8 @@ static void presets_fill(void **state)
     assert_int_equal(ct2.stop_after, 1);
 }
 
-/* Explicit settings win over a preset, in any order and even if they equal the default; greedy search keeps its beam. */
+/* Explicit settings override a preset, in any order and even if they equal the default. Greedy search keeps its beam
+ * size of 1. */
 static void given_settings_stay(void **state)
 {
     (void)state;

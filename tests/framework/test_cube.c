@@ -1,12 +1,13 @@
-/* Cube pruning against the naive search's, on random problems: same outputs and scores to the last bit under every
- * method and schedule, with workers and with an asynchronous domain. Also properties that follow from its definition. */
+/* Cube pruning against the cube pruning of the naive search, on random problems: same outputs and scores to the last
+ * bit under every method and schedule, with workers and with an asynchronous domain. Also properties that follow from
+ * the definition. */
 #include <stdio.h>
 #include <string.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* Classes by a user's function. */
+/* Return the class of a hypothesis, for the naive search, if the user gives the class function. */
 static int64_t naive_key(int32_t last_action)
 {
     return last_action / 2;
@@ -118,7 +119,7 @@ static void cube_under_memory_limit(void **state)
     HARNESS_ASSERT_COVERED(n_restarted > 0 && fit > 0);
 }
 
-/* If every hypothesis is a class, the search is plain beam search. */
+/* If every hypothesis is a class of its own, cube pruning is plain beam search. */
 static rill_status own_key(void *user, const rill_scorer_rows *rows, int64_t *key)
 {
     (void)user;
@@ -143,7 +144,7 @@ static void distinct_keys_are_plain_search(void **state)
         engine_record record;
         char message[600];
         engine_run(&p, &s, NULL, &record);
-        p.settings.cube = 0; /* the reference counts no classes */
+        p.settings.cube = 0; /* the naive search, without cube pruning, counts no classes */
         if (problem_compare(&p, &s, &record, message, sizeof message)) problem_fail(&p, &s, seed, message);
         engine_record_clear(&record);
         problem_clear(&p);

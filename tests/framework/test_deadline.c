@@ -1,6 +1,6 @@
-/* Work after a deadline, a cancel or a stop in the middle of a search with extreme settings, each setting in turn:
- * engine counters show what is expanded afterwards. Before that, no search does more than rill_settings_cost() says.
- * A long timestep is computed in parts, and ends between them. */
+/* A deadline, a cancellation or a stop in the middle of a search, with each setting in turn at extreme values: the
+ * engine's counters show how much is expanded afterwards. An undisturbed search does no more work than
+ * rill_settings_cost() says. A long timestep is computed in parts, and may end between them. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static int32_t extreme_values(const rill_option *row, char text[VALUES][40])
 }
 
 typedef struct counts {
-    int64_t finished_early, cut_short, refused; /* searches that ended early, that did not, that were refused */
+    /* numbers of searches that finished early, were cut short, were refused */
+    int64_t finished_early, cut_short, refused;
 } counts;
 
 /* Enable the setting that this one needs to have an effect. */
@@ -69,7 +70,8 @@ static void end_searches(rill_engine *engine, end_kind how, const int64_t id[INP
     if (how == END_STOPPED) rill_engine_stop(engine);
     for (int32_t i = 0; i < INPUTS && how == END_CANCELLED; i++) {
         const rill_status status = rill_engine_cancel(engine, id[i]);
-        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND); /* it had its result already */
+        /* RILL_ERR_NOT_FOUND: the input already had its result */
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
     }
 }
 
@@ -155,8 +157,8 @@ static void every_setting_is_cut_short(void **state)
 
 /* --- in the middle of a timestep ---------------------------------------------------------------------------------- */
 
-/* Samples of two inputs, each drawn from many choices, so that the second timestep is scored in parts; or so many
- * samples that it is stepped in parts. The search ends in the first part. */
+/* Samples of two inputs. Each sample is drawn from many choices, so that the second timestep is scored in parts; or
+ * there are so many samples that it is stepped in parts. The search ends in the first part. */
 static const char WIDE_MODEL[] = "seed=5 actions=9 depth=40 own_bound=0 legal=100 ending=0 listed=0 spare=100000";
 static const struct part_kind {
     int32_t samples, top_k, part;
@@ -164,7 +166,7 @@ static const struct part_kind {
 
 typedef struct middle {
     const struct part_kind *kind;
-    end_kind how; /* END_KINDS: nothing ends */
+    end_kind how; /* END_KINDS: nothing ends the search early */
     rill_engine *engine;
     rill_workers *workers;
     _Atomic int in_part, is_cancelled;
@@ -295,7 +297,7 @@ static void timesteps_are_cut_short(void **state)
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
-/* By hand: 10 timesteps plus the end, 3 hypotheses, at most 4 choices each. */
+/* The cost computed by hand: 10 timesteps plus the end, 3 hypotheses, at most 4 choices each. */
 static void cost_by_hand(void **state)
 {
     (void)state;
@@ -318,7 +320,7 @@ static void cost_by_hand(void **state)
     /* Settings that multiply the work must multiply the cost. */
     static const struct {
         const char *name, *value;
-        double rows, bytes; /* minimal factor */
+        double rows, bytes; /* minimal factors of the cost */
     } more[] = {{"k", "300", 100, 90},         {"max-length", "1000", 91, 40}, {"max-length-factor", "1000", 90, 40},
                 {"n-best", "300", 1, 1},       {"sample", "300", 100, 20},     {"cube", "naive", 2, 1},
                 {"max-candidates", "4", 1, 1}, {"exact", "1", 300, 900},       {"groups", "300", 100, 90},

@@ -11,8 +11,9 @@ enum { MODELS = 8 };
 
 static struct {
     char name[MODELS][64];
-    int32_t max_rows;                  /* of one call */
-    int opened, closed, failing_model; /* failing_model: number, from 1, of the model that fails to open */
+    int32_t max_rows; /* largest number of rows in one call */
+    /* models opened and closed; the number, from 1, of the model that fails to open */
+    int opened, closed, failing_model;
 } seen;
 
 static int64_t runner_bytes;
@@ -216,7 +217,7 @@ typedef struct stream {
     int64_t n_read, written, cancelled;
 } stream;
 
-/* After three more inputs are read, the third last of each ten is cancelled. */
+/* After every ten inputs, cancel the third last one read. */
 static rill_status read_one(void *user, int may_block, const char **text, size_t *length)
 {
     stream *s = user;
@@ -259,7 +260,7 @@ static void cancelled_inputs(void **state)
     end(&b);
 }
 
-/* A quarter of the memory is for the rows of timesteps, divided like the rest. */
+/* A quarter of the memory is for the rows of timesteps, divided among the workers like the rest. */
 static void rows_fit(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
-/* Diverse beam search against the naive search's, on random problems: same outputs and scores to the last bit under
- * every method and schedule, with workers and with an asynchronous domain. Also properties that follow from its
- * definition, and what is refused. */
+/* Diverse beam search against that of the naive search, on random problems: same outputs and scores to the last bit
+ * under every method and schedule, with workers and with an asynchronous domain. Also properties that follow from the
+ * definition, and refused settings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,8 +37,8 @@ static void groups_equal_naive_search(problem_group group, int64_t iterations)
         problem p;
         problem_draw(&p, group, &d);
         if (dice_chance(&d, 30)) problem_draw_constraints(&p, &d);
-        for (int32_t j = 0; j < p.n_scorers; j++)
-            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j; /* it uses banks */
+        for (int32_t j = 0; j < p.n_scorers; j++) /* a "require" scorer uses banks, which exclude beam groups */
+            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j;
         draw_groups(&p, &d);
         problem_solve(&p);
         for (int32_t j = 0; j < p.n_inputs; j++) outputs += p.expected[j].n;
@@ -68,8 +68,8 @@ static void in_batches(void **state)
     groups_equal_naive_search(PROBLEM_FIXED_TOP, 300);
 }
 
-/* With groups of one and a prohibitive penalty, no two hypotheses have the same first action, as far as there are
- * enough actions. */
+/* With groups of one hypothesis and a prohibitive penalty, all hypotheses have different first actions, as long as
+ * there are enough actions. */
 static void groups_begin_differently(void **state)
 {
     problem p = {.n_inputs = 1};

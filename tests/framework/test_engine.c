@@ -137,7 +137,7 @@ static void failed_inputs_can_be_submitted(void **state)
     end(&b);
 }
 
-/* A model with runners serves several engines at once, one without only one. */
+/* A model with runners can serve several engines at once; a model without runners serves one. */
 static void engines_of_a_model(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void destroyed_midway(void **state)
         }
 }
 
-/* Engines may use a model one after another, in whatever state the previous one ended. */
+/* Engines may use a model one after another, in whatever state the previous engine left it. */
 static void a_model_serves_again(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void settings_are_shown(void **state)
     end(&b);
 }
 
-/* A scorer that knows an action by name only; the rows give it the model. */
+/* A scorer that knows the name of an action. It looks the name up in the model, which it gets through the rows. */
 static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
@@ -332,8 +332,8 @@ static void scorers_know_names(void **state)
     end(&b);
 }
 
-/* The toy domain, except that its text is the number of times action 0 occurs, so many hypotheses share a text. Its
- * field is the toy's text. */
+/* The toy domain with another text: the number of times action 0 occurs, so many hypotheses share a text. Field 0 is
+ * the toy domain's own text. */
 static rill_status count_zeros(void *self, const rill_hypothesis *h, rill_text *out)
 {
     int32_t zeros = 0;
@@ -353,7 +353,7 @@ typedef struct listed {
     char text[64][16], field[64][128];
 } listed;
 
-/* The n-best list of one input. */
+/* List the outputs of one input. */
 static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int32_t n_best, listed *list)
 {
     static const char *const fields[] = {"whole"};
@@ -380,7 +380,7 @@ static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int
     rill_engine_destroy(engine);
 }
 
-/* Remove an output whose text occurred before. */
+/* Remove outputs whose text has occurred before, as `distinct` must. */
 static void remove_repeats(listed *list)
 {
     int32_t kept = 0;
@@ -455,7 +455,7 @@ static rill_status read_script(void *user, int may_block, const char **text, siz
     while (*s->turns == 'a') {
         s->turns++;
         if (!may_block) return RILL_AGAIN;
-        s->blocked++; /* a real reader would wait here */
+        s->blocked++; /* a real reader would block here until an input comes */
     }
     *text = "in";
     *length = 2;
@@ -510,7 +510,7 @@ static void readers_and_writers(void **state)
     assert_int_equal(run_script("iiiiii", 3, &taken), RILL_ERR_STOPPED);
     assert_int_equal(taken, 3);
     assert_int_equal(run_script("iiix", 0, &taken), RILL_ERR_IO);
-    assert_int_equal(taken, 3); /* inputs read before are decoded and written */
+    assert_int_equal(taken, 3); /* the inputs read before the failure are decoded and written */
     assert_int_equal(run_script("x", 0, &taken), RILL_ERR_IO);
     assert_int_equal(taken, 0);
 }
@@ -558,7 +558,7 @@ static void tight(rill_settings *s)
     s->max_nodes = few_nodes;
 }
 
-/* Inputs whose states do not fit, while an allocation fails: end() finds what is not freed. */
+/* Inputs whose states do not fit in memory, while an allocation fails. end() finds leaks. */
 static void tight_states_without_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Evidence: n-gram posteriors computed by hand, lattices against the list of their paths, and files that are damaged or
- * belong to another model. */
+/* Evidence files of n-gram posteriors for the scorer lmbr: posteriors computed by hand, lattices against the list of
+ * their paths, and files that are damaged or belong to another model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static float posterior_of_ngram(const rill_ngrams *g, int32_t phase, int n, int3
 
 /* --- posteriors ------------------------------------------------------------------------------------------------------- */
 
-/* Masses 1/2, 1/4 and 1/4. */
+/* Add outputs with probability masses of 1/2, 1/4 and 1/4. */
 static void fill(rill_ngrams *g)
 {
     static const int32_t a[] = {1, 2, 1, 2, END}, b[] = {1, 2, 3, END}, c[] = {3, END};
@@ -73,7 +73,7 @@ static void posteriors_by_hand(void **state)
     harness_end(ctx, &memory);
 }
 
-/* Phases are independent. */
+/* N-grams of one phase do not count in another. */
 static void phases(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void refused(void **state)
     assert_int_equal(rill_ngrams_edge(g, 0, INT32_MAX, 1, 0), RILL_ERR_INPUT);
     assert_int_equal(rill_ngrams_edge(g, 1, 2, 1, 0), RILL_OK);
     assert_int_equal(rill_ngrams_entry(g, good, 2, 0), RILL_ERR_INPUT);
-    assert_int_equal(rill_ngrams_finish(g, 1), RILL_ERR_INPUT); /* node 0 has no outgoing edge */
+    assert_int_equal(rill_ngrams_finish(g, 1), RILL_ERR_INPUT); /* refused: node 0 has no outgoing edge */
     rill_ngrams_free(g);
     harness_end(ctx, &memory);
 }
@@ -145,7 +145,7 @@ static void draw_lattice(lattice *l, int32_t phases, dice *d)
     while (l->n < 14) {
         edge e = {.from = dice_range(d, 0, l->nodes - 2)};
         e.to = dice_range(d, e.from + 1, l->nodes - 1);
-        if ((e.to - e.from) % phases != 1 % phases) e.to = e.from + 1; /* so that a node has one phase */
+        if ((e.to - e.from) % phases != 1 % phases) e.to = e.from + 1; /* makes every node belong to one phase */
         e.action = dice_range(d, 0, 2);
         e.score = 0.25 * (double)dice_range(d, -8, 8);
         l->edge[l->n++] = e;
@@ -228,7 +228,7 @@ static rill_status write_file(void *user, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, user) == n ? RILL_OK : RILL_ERR_IO;
 }
 
-/* Evidence for inputs 0, 1, 5 and 6. */
+/* Write evidence for inputs 0, 1, 5 and 6. */
 static size_t write_evidence(rill_context *ctx)
 {
     static const int64_t ids[] = {0, 1, 5, 6};
@@ -237,7 +237,7 @@ static size_t write_evidence(rill_context *ctx)
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(rill_evidence_writer_create(&w, ctx, &KIND, write_file, file), RILL_OK);
-    assert_int_equal(rill_evidence_put(w, 0, g), RILL_ERR_ARGUMENT); /* not finished */
+    assert_int_equal(rill_evidence_put(w, 0, g), RILL_ERR_ARGUMENT); /* refused: the n-grams of g are not finished */
     for (size_t i = 0; i < 4; i++) {
         fill(g);
         assert_int_equal(rill_evidence_put(w, ids[i], g), RILL_OK);
@@ -307,7 +307,7 @@ static void write_evidence_file(const char *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Read as much as possible; returns whether there was an error. */
+/* Read as much of the file as possible; return whether there was an error. */
 static int is_damaged(rill_context *ctx)
 {
     rill_evidence *e;

@@ -1,5 +1,5 @@
-/* The examples do what their documentation says: hello_beam's output; the template domain and heuristic, loaded as
- * plugins. The build sets HELLO_BEAM and EXAMPLES_FOLDER. */
+/* The examples do what their documentation says. Tested are hello_beam's output, and the template domain and heuristic,
+ * loaded as plugins. The build sets HELLO_BEAM and EXAMPLES_FOLDER. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static void template_domain(void **state)
     static const char *const words[] = {"th_", "Fox", "__", "qu_ck", "a1", ""};
     answers narrow = {0}, wide = {0};
     decode(ctx, NULL, 4, words, 6, &narrow);
-    decode(ctx, NULL, 1000, words, 6, &wide); /* wider than any of these search spaces */
+    decode(ctx, NULL, 1000, words, 6, &wide); /* a beam wider than each of these search spaces */
     for (int i = 0; i < 4; i++) {
         assert_int_equal(wide.status[i], RILL_OK);
         assert_int_equal(strlen(wide.best[i]), strlen(words[i]));

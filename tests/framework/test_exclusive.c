@@ -15,8 +15,9 @@
 
 enum {
     N_TEXTS = 64,
-    LIMIT = 28,    /* states; with two workers each has 14, and an input with a beam of 8 may need 28 */
-    PATIENCE = 150 /* seconds until a run that makes no end fails */
+    /* number of states; with two workers each worker gets 14, and an input with a beam of 8 may need 28 */
+    LIMIT = 28,
+    PATIENCE = 150 /* seconds until a run that makes no progress fails */
 };
 
 #define ARGUMENTS "seed=5 depth=6 actions=4 ending=5 legal=95"
@@ -26,11 +27,12 @@ typedef struct stream {
     rill_workers *workers;
     harness_memory memory;
     dice d;
-    int32_t inputs, n_read, written, percent; /* percent: of cancelled inputs, and of inputs with a deadline */
+    /* percent: share of cancelled inputs, and share of inputs with a deadline */
+    int32_t inputs, n_read, written, percent;
     int sorted, unordered;
     int64_t n_cancelled, n_timed_out, n_decoded;
     _Atomic int64_t ticks;
-    int cancelled[N_TEXTS]; /* of the last inputs read */
+    int cancelled[N_TEXTS]; /* the last inputs read: whether each was cancelled */
 } stream;
 
 static void write_text(int32_t number, char *out, size_t size)
@@ -98,7 +100,7 @@ static void make_baseline(void)
     rill_context_destroy(ctx);
 }
 
-/* Cancel some of the last inputs read, whose results may have been written. */
+/* Cancel some of the last inputs read. Their results may already have been written. */
 static void cancel_some(stream *s)
 {
     if (!dice_chance(&s->d, s->percent) || s->n_read == 0) return;
@@ -153,7 +155,7 @@ static rill_status write_stream(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* Runs of far more inputs than the reorder buffer holds, a good part of which fit no share. */
+/* Runs with far more inputs than the reorder buffer holds. A good part of them fits no worker's share. */
 static void endless_streams(void **state)
 {
     (void)state;
@@ -231,9 +233,9 @@ static void await_other(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-enum { MAX_AHEAD = 2 * 4096, DEEP = 6, SHALLOW = 1 }; /* places of the reorder buffer; depths of inputs */
+enum { MAX_AHEAD = 2 * 4096, DEEP = 6, SHALLOW = 1 }; /* places of the reorder buffer; depths of inputs, in timesteps */
 
-/* The first text of this depth: a deep one needs more than half of the limit, for its third timestep. */
+/* Return the first text of this depth. In its third timestep a deep input needs more than half of the limit. */
 static const char *text_of_depth(int32_t depth)
 {
     static char line[32];
@@ -254,14 +256,15 @@ typedef struct gated_run {
     harness_memory memory;
     int32_t inputs, n_read, written;
     _Atomic int has_cancelled; /* whether the first input was cancelled */
-    int awaits_cancel;         /* note_first() */
-    rill_status first;         /* status of its result */
+    int awaits_cancel;         /* whether note_first() waits for has_cancelled */
+    rill_status first;         /* status of the first input's result */
     int64_t waiting_peak;
 } gated_run;
 
 static _Atomic int n_restarted, first_has_finished;
 
-/* An item restarts before its input returns to the queue; with `awaits_cancel` not until the input is cancelled. */
+/* Count the restarts, and note when the first item has finished. With `awaits_cancel`, the restart waits until the
+ * input is cancelled. */
 static void note_first(void *user, const rill_trace_event *event)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -318,7 +321,7 @@ static void run_gated(gated_run *r, const rill_domain *domain, rill_read_request
     alarm(0);
 }
 
-/* The gate opens when the last input that the reorder buffer allows is encoded. */
+/* The gate opens when the last input that fits in the reorder buffer is encoded. */
 static rill_status encode_until_full(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++)
@@ -326,14 +329,15 @@ static rill_status encode_until_full(void *self, int32_t m, rill_input *inputs)
     return toy_domain.encode(self, m, inputs);
 }
 
-/* Rows of the first input, which alone is deep, wait at the gate. */
+/* The deep first input waits at the gate; other inputs are too shallow to reach depth 2. */
 static rill_status step_at_gate(void *self, const rill_rows *rows)
 {
     if (rows->depth[0] >= 2) pass_gate();
     return toy_domain.step(self, rows);
 }
 
-/* The oldest input outgrows its share when the reorder buffer is full behind it: nothing can be read until it has run. */
+/* The oldest input outgrows its worker's share when the reorder buffer behind it is full: nothing can be read until it
+ * has run. */
 static void behind_a_full_buffer(void **state)
 {
     (void)state;
@@ -349,7 +353,7 @@ static void behind_a_full_buffer(void **state)
 
 static _Atomic int n_taken_meanwhile; /* inputs encoded between the first one's restart and its end */
 
-/* The second input waits at the gate, and the first one until it does. */
+/* The second input waits at the gate; the first one waits until the second is there. */
 static rill_status encode_second_at_gate(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++) {
@@ -377,7 +381,7 @@ static rill_status write_and_open(void *user, const rill_result *result)
     return write_gated(user, result);
 }
 
-/* An input that waits for the others to end is cancelled at once, also when it is about to wait. */
+/* An input that waits for the others to end can be cancelled at once, also when it is just about to wait. */
 static void cancelled_while_it_waits(void **state)
 {
     (void)state;
@@ -393,7 +397,7 @@ static void cancelled_while_it_waits(void **state)
 
 static _Atomic int n_met;
 
-/* Afterwards both workers take inputs again: the third and fourth input wait for each other. */
+/* After the first input, both workers take inputs again: the third and the fourth input wait for each other. */
 static rill_status encode_and_meet(void *self, int32_t m, rill_input *inputs)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -402,7 +406,7 @@ static rill_status encode_and_meet(void *self, int32_t m, rill_input *inputs)
     return encode_second_at_gate(self, m, inputs);
 }
 
-/* The first input runs alone so slowly that the other worker, which its taking may wake, waits again. */
+/* Make the first input run alone for so long that the other worker wakes and waits again. */
 static rill_status step_slowly(void *self, const rill_rows *rows)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -418,7 +422,7 @@ static rill_status read_while_it_waits(void *user, int may_block, rill_request *
     return read_gated(user, may_block, out);
 }
 
-/* Nothing is taken while an input waits to run alone, nor until it has ended. */
+/* While an input waits to run alone, and while it runs, no other input is taken. */
 static void nothing_is_taken_meanwhile(void **state)
 {
     (void)state;
@@ -437,7 +441,8 @@ static void nothing_is_taken_meanwhile(void **state)
 
 /* --- another search ----------------------------------------------------------------------------------------------- */
 
-/* A scorer that asks for a second search, with a wider beam than the first: the second may exceed the engine's share. */
+/* A scorer that asks for a second search, with a wider beam than the first. The second search may exceed the engine's
+ * share of states. */
 static _Atomic int n_found[N_TEXTS];
 
 static rill_status narrow_first(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
@@ -462,7 +467,7 @@ static const rill_scorer again = {.abi_version = RILL_ABI_VERSION,
                                   .score = narrow_first,
                                   .found = search_again};
 
-static _Atomic int64_t ticks; /* the clock goes on whenever it is read */
+static _Atomic int64_t ticks; /* the clock, which advances each time it is read */
 
 static double tick(void *user)
 {
@@ -496,8 +501,8 @@ static rill_status write_late(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* An input whose first search is complete has that search's result when its deadline passes in the second, or while it waits to run alone:
- * wherever it is then. */
+/* If the deadline passes in an input's second search, or while it waits to run alone, the result is that of the
+ * complete first search. */
 static void complete_results_survive(void **state)
 {
     (void)state;

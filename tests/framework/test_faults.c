@@ -43,7 +43,7 @@ static void injected_failures(void **state)
                 engine_run(&p, &s, NULL, &r);
                 if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first_violation);
                 assert_int_equal(r.toy.opened, r.toy.closed);
-                if (r.status != RILL_OK) { /* else the run needed fewer calls */
+                if (r.status != RILL_OK) { /* otherwise the run ended before this call */
                     assert_int_equal(r.status, RILL_ERR_IO);
                     if (strstr(r.message, sentence) == NULL) fail_msg("%s: \"%s\"", extra, r.message);
                     assert_true(r.n_results < p.n_inputs);
@@ -77,7 +77,7 @@ static void finished_results_survive(void **state)
     engine_record_clear(&baseline);
 }
 
-/* Fails in call number `failing_call` of the run. */
+/* The domain fails in call number `failing_call` of the run. */
 static int32_t calls, failing_call;
 
 static rill_status fail_at_call(void *self, rill_candidates *candidates)
@@ -100,7 +100,8 @@ static void run_until(const problem *p, const schedule *s, int32_t call, engine_
     engine_run_with(p, s, NULL, register_failing, r);
 }
 
-/* An aborted run must have returned all finished results, right and in order. Returns the number of ids it skipped. */
+/* A run that ended with an error must have returned all results finished before, right and in order. Return the number
+ * of ids it skipped. */
 static int check_broken_run(const schedule *s, const engine_record *r, const engine_record *baseline)
 {
     int skipped = 0, missing = 0;
@@ -123,7 +124,8 @@ static int check_broken_run(const schedule *s, const engine_record *r, const eng
     return skipped;
 }
 
-/* Whichever call of a heuristic ends the run, all finished results are returned, including those held back by order. */
+/* Whichever call of a heuristic ends the run, all finished results are returned, including those that waited for
+ * earlier inputs. */
 static void results_that_waited_survive(void **state)
 {
     (void)state;
@@ -149,10 +151,10 @@ static void results_that_waited_survive(void **state)
             run_until(&p, &s, call, &r);
             if (r.status == RILL_OK) {
                 engine_record_clear(&r);
-                break; /* the run needed fewer calls */
+                break; /* the run ended before this call */
             }
             assert_int_equal(r.status, RILL_ERR_PLUGIN);
-            assert_non_null(strstr(r.message, "heuristic late")); /* the message is still there after the results */
+            assert_non_null(strstr(r.message, "heuristic late")); /* taking the results does not clear the message */
             if (r.toy.violations != 0) fail_msg("%s: %s", s.method, r.toy.first_violation);
             int gaps = check_broken_run(&s, &r, &baseline);
             if (!s.unordered) skipped += gaps;

@@ -84,12 +84,12 @@ static void files_are_read_and_refused(void **state)
     EXPECT_ERROR("cannot open %s: it is a directory, expected a regular file", folder);
     assert_int_equal(rill_file_read(&out, "/dev/null", 5), RILL_ERR_IO);
     EXPECT_ERROR("cannot open %s: it is a device, expected a regular file", "/dev/null");
-    assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* it reports size 0 */
+    assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* /proc files report size 0 */
     assert_true(out.length > 0);
     rill_text_clear(&out);
 }
 
-/* A stale errno is not taken for an interruption: reading ends where the file ends. */
+/* A stale errno of EINTR is not taken for an interruption: reading stops at the end of the file. */
 static void stale_errno_is_ignored(void **state)
 {
     (void)state;
@@ -125,7 +125,8 @@ static void reads_stop_at_the_limit(void **state)
     rill_text_clear(&out);
 }
 
-/* Only streams wait for a named pipe. An unnamed pipe, as of a shell's <(command), always has a writer. */
+/* Only the reader of streams waits for a named pipe. An unnamed pipe, as of a shell's <(command), always has a
+ * writer. */
 static void pipes_are_taken_where_they_are_wanted(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     EXPECT_ERROR("cannot open %s: it is a directory, expected a file", folder);
 }
 
-/* An opened file is recognised by all of its names, in all contexts of the same workers. */
+/* An opened file is recognised by all of its names, in all contexts of the workers that share it. */
 static void opened_files_are_known(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* The hypothesis pool and its arenas (framework/engine/hyp_pool.h): random trees of several items, grown and released at
- * random leaves, against a list of references. A held node belongs to one item only, reserved capacity suffices, and
- * released nodes are reused before the pool grows. */
+/* The hypothesis pool and its arenas (framework/engine/hyp_pool.h): random trees of several items, grown and released
+ * at random leaves, against a list of references. A held node belongs to one item only, the reserved capacity suffices,
+ * and released nodes are reused before the pool grows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { ARENAS = 4, CAPACITY = 2000, MAX_GROWN = 12 };
 
-/* A node with a reference: held by the test, as a beam entry would, or by children. */
+/* A node with a reference to it, held by the test, as an entry of a beam would, or by children. */
 typedef struct held_node {
     int32_t id, parent; /* parent: index in the list, or -1 */
     int32_t action, children;
@@ -37,7 +37,7 @@ static int is_in_use(const held_node *h)
     return h->is_held || h->children > 0;
 }
 
-/* All held nodes have their original contents, and no two are the same. */
+/* All held nodes must have their original contents, and all ids must differ. */
 static void check(const world *w)
 {
     static uint8_t seen[ARENAS * CAPACITY * 2];
@@ -69,7 +69,7 @@ static void add(world *w, int a, int32_t parent)
     w->n[a]++;
 }
 
-/* Release entry i, and parents that nothing else holds. */
+/* Release entry i, and its ancestors that nothing else holds. */
 static void release_entry(world *w, int a, int32_t i)
 {
     held_node *h = &w->list[a][i];
@@ -80,7 +80,7 @@ static void release_entry(world *w, int a, int32_t i)
     }
 }
 
-/* Grow some entries of any arena. */
+/* Add children to some entries of any arena. */
 static void grow(world *w, dice *d)
 {
     const int32_t n = dice_range(d, 1, MAX_GROWN);

@@ -1,5 +1,5 @@
-/* The scorer `lmbr` against dense posteriors: for each action the naive search scans the whole evidence. On random
- * problems, phases, schedules, memory limits and numbers of workers. The evidence comes from a file, or from a first
+/* The scorer lmbr against dense posteriors: for each action the naive search scans the whole evidence. The problems,
+ * phases, schedules, memory limits and numbers of workers are random. The evidence comes from a file or from a first
  * search. */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { MAX_ENTRIES = 12 };
 
-/* An output and its mass. */
+/* An output of the evidence, and its probability mass. */
 typedef struct entry {
     int32_t action[NAIVE_MAX_LENGTH], n;
     double score, mass;
@@ -22,10 +22,10 @@ typedef struct entry {
 
 typedef struct evidence {
     entry items[MAX_ENTRIES];
-    int32_t n; /* 0: no evidence */
+    int32_t n; /* number of entries; 0: no evidence */
 } evidence;
 
-/* Bonuses for the naive search. */
+/* The n-gram bonuses, as the naive search computes them. */
 typedef struct dense_posteriors {
     evidence input[PROBLEM_MAX_INPUTS];
     double theta[1 + RILL_NGRAM_MAX];
@@ -94,7 +94,7 @@ static void score_dense(void *user, int64_t item, int32_t timestep, int32_t phas
 static const struct {
     const char *text;
     double lambda, T, p, r;
-    double theta[5]; /* value where T is 0 */
+    double theta[5]; /* bonuses by n-gram length, used as given if T is 0 */
 } PARAMETERS[] = {{"T=1,p=.5,r=.5", 1, 1, 0.5, 0.5, {0}},
                   {"lambda=.5,p=1", 0.5, 10, 1, 0.7, {0}},
                   {"theta=1/-2/.5/0/3", 1, 0, 0, 0, {1, -2, 0.5, 0, 3}}};
@@ -118,7 +118,7 @@ static void add_scorer(problem *p, dense_posteriors *all, const char *source, in
         abort();
 }
 
-/* Outputs of a search without evidence, and others. */
+/* Draw evidence: outputs of a search without evidence, and random ones. */
 static void draw_evidence(const problem *p, int32_t i, evidence *e, dice *d)
 {
     e->n = dice_range(d, 1, MAX_ENTRIES);
@@ -187,7 +187,7 @@ static void solve_again(problem *p)
     problem_solve(p);
 }
 
-/* The expected work of an input is that of both searches. */
+/* The expected counters of an input are the sums of both searches. */
 static void add_first_search(const problem *p, naive_result *first)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
@@ -223,7 +223,7 @@ static void solve_self(problem *p, dense_posteriors *all, int32_t max_entries, d
     add_first_search(p, first);
 }
 
-/* --- the property ------------------------------------------------------------------------------------------------------ */
+/* --- the property: same results as the naive search --------------------------------------------------------------- */
 
 static int differs(problem *p, problem_group group, uint64_t seed, dice *d, int quiet)
 {

@@ -8,13 +8,13 @@
 #include "support/problem.h"
 #include "support/resident.h"
 
-/* A request with all members set, to the engine's own settings. */
+/* A request with all members set, to values equal to the engine's own settings. */
 static rill_status submit_request(void *user, rill_engine *engine, const problem *p, int32_t i)
 {
     const char *heuristics[NAIVE_MAX_CHAIN], *scorers[NAIVE_MAX_CHAIN];
     char padded[NAIVE_MAX_CHAIN][48];
     for (int32_t j = 0; j < p->n_scorers; j++) scorers[j] = p->scorer[j].arguments;
-    for (int32_t j = 0; j < p->n_heuristics; j++) { /* another instance of the same */
+    for (int32_t j = 0; j < p->n_heuristics; j++) { /* another instance of the same heuristic */
         int number = strcmp(p->heuristic[j].name, "test-random") != 0;
         snprintf(padded[j], sizeof padded[j], "%s%s", number && i % 2 ? "0" : "", p->heuristic[j].arguments);
         heuristics[j] = padded[j];
@@ -30,7 +30,8 @@ static rill_status submit_request(void *user, rill_engine *engine, const problem
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* A problem that uses everything that allocates: chains, two phases, invalid inputs, order, several windows. */
+/* Make a problem that allocates everywhere: chains, two phases, invalid inputs, ordered output, several sort
+ * windows. */
 static void full_problem(problem *p, schedule *s, int variant)
 {
     dice d = dice_seeded(900 + (uint64_t)variant);
@@ -88,7 +89,7 @@ static void fail_each(int persistent)
             engine_run(&p, &s, &options, &r);
             expect_clean_memory(&m, &r, variant, n);
             done = m.refused == 0;
-            /* Whatever failed, a result that is no error is right. */
+            /* Whichever allocation failed, the results that are no errors must be right. */
             if (r.status == RILL_OK && problem_compare(&p, &s, &r, message, sizeof message))
                 fail_msg("variant %d, request %lld: %s", variant, (long long)n, message);
             if (done)
@@ -137,7 +138,7 @@ static void worker_contexts_without_memory(void **state)
 
 /* --- pages ---------------------------------------------------------------------------------------------------------- */
 
-/* Blocks slightly larger than a power of two, such as packed weights, do not waste a huge page. */
+/* Blocks slightly larger than a power of two, such as packed weights, do not waste most of a huge page. */
 static void blocks_use_little_more(void **state)
 {
     (void)state;
@@ -146,9 +147,9 @@ static void blocks_use_little_more(void **state)
     FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
     if (file != NULL && fgets(word, sizeof word, file) == NULL) word[0] = '\0';
     if (file != NULL) fclose(file);
-    if (strstr(word, "[always]") != NULL) skip(); /* the system uses huge pages everywhere */
+    if (strstr(word, "[always]") != NULL) skip(); /* with huge pages "always", the system uses them for every block */
 #if defined(M_PERTURB)
-    mallopt(M_PERTURB, 0); /* it would touch more memory than requested */
+    mallopt(M_PERTURB, 0); /* filling freed memory would touch more pages than requested */
 #endif
     const size_t size[] = {(1 << 20) + 64, (2 << 20) + 64, (4 << 20) + 64};
     rill_context *ctx;
@@ -194,7 +195,8 @@ static void large_blocks_are_returned(void **state)
         for (size_t i = 0; i + 1 < COUNT; i++) rill_free(ctx, block[i], size);
         const double kept = resident() - used_before;
         rill_free(ctx, block[COUNT - 1], size);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* else all are the C library's */
+/* under these sanitizers all blocks come from the C library's allocator */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         if (used_before >= 0 && kept > 20) fail_msg("%.1f MB stay of one block of 9", kept);
 #else
         (void)kept;
@@ -203,7 +205,7 @@ static void large_blocks_are_returned(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Adjacent blocks that grow in turn keep their contents, and unwritten memory stays untouched. */
+/* Adjacent blocks that grow in turn keep their contents, and no more memory is touched than is written. */
 static void growing_blocks_touch_little(void **state)
 {
     (void)state;
@@ -261,7 +263,7 @@ static rill_status read_input(void *user, int may_block, const char **text, size
 static rill_status write_result(void *user, const rill_result *result)
 {
     stream *s = user;
-    s->wrong += result->id != s->n_written; /* in input order */
+    s->wrong += result->id != s->n_written; /* results must come in input order */
     s->wrong += (result->status == RILL_ERR_INPUT) != (s->n_written % 1000 == 7);
     s->wrong += result->status == RILL_OK && result->n_outputs != 1;
     s->n_written++;
@@ -326,8 +328,9 @@ static void methods_hold_constant_memory(void **state)
     }
 }
 
-/* A scheduler that expands the newest item only. The first input's result holds all later ones back: its item goes first when it is
- * overdue, or without that rule no more inputs are admitted once the reorder buffer is full. Memory does not grow with the stream. */
+/* A scheduler that expands the newest item only. The first input's result holds all later results back. Its item is
+ * expanded when it is overdue; without that rule, no more inputs are admitted once the reorder buffer is full. Memory
+ * does not grow with the stream. */
 static void starving_schedulers_hold_constant_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Memory limits: with any limit every run ends, results are those of the run without one, no more states are alive than
- * allowed, and exactly the inputs whose own search needs more fail. See framework/engine/preempt.c. */
+/* Memory limits. With any limit every run ends and no more states are alive than allowed. Results are those of the run
+ * without a limit, except that an input fails if its own search needs more. See framework/engine/preempt.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +79,8 @@ static void greedy(void **state)
     check_limits(PROBLEM_GREEDY, 300);
 }
 
-/* At the smallest limit that fits each item alone nothing fails, whatever the method; with one state less, something
- * does. */
+/* At the smallest limit that fits each item alone nothing fails, whatever the method. With one state less, an input
+ * fails. */
 static void minimal_limit(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void minimal_limit(void **state)
     HARNESS_ASSERT_COVERED(n_restarted > 0);
 }
 
-/* With a tenth of the memory that all items together would use, the run is slower, within a bound. */
+/* With a tenth of the memory that all items together would use, the extra work of restarts is bounded. */
 static void little_is_wasted(void **state)
 {
     (void)state;
@@ -159,12 +159,12 @@ static void inputs_take_memory(void **state)
     s.workers = 4;
     engine_run(&p, &s, NULL, &record);
     problem_expect(&p, &s, 9, &record);
-    assert_in_range(record.toy.slots_peak, 1, 4); /* per worker */
+    assert_in_range(record.toy.slots_peak, 1, 4); /* slots per worker */
     engine_record_clear(&record);
     s.workers = s.own_thread = 1;
     engine_run(&p, &s, NULL, &record);
     problem_expect(&p, &s, 9, &record);
-    /* as many as their known lengths allow; more than if lengths were unknown */
+    /* at most as many as the known lengths allow, and more than if lengths were unknown */
     assert_in_range(record.toy.slots_peak, 2, 10);
     engine_record_clear(&record);
     s.workers = s.own_thread = 0;
@@ -179,7 +179,7 @@ static void inputs_take_memory(void **state)
     problem_clear(&p);
 }
 
-static int64_t input_bytes, unit_bytes; /* bytes per input and per unit of input size, of the domain below */
+static int64_t input_bytes, unit_bytes; /* bytes per input, and per unit of input size, that the domain below needs */
 
 static rill_status open_costing(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                                 void **self, rill_domain_info *info)
@@ -190,7 +190,7 @@ static rill_status open_costing(const rill_domain *table, rill_context *ctx, con
     return status;
 }
 
-/* Inputs get a quarter of the memory if they take any, per input or by size. */
+/* A quarter of the memory is for inputs if the domain needs memory per input or per unit of size. */
 static void memory_is_shared_with_inputs(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void memory_is_shared_with_inputs(void **state)
     }
 }
 
-/* More memory than a double counts exactly in bytes, and less than one state. */
+/* Limits of more bytes than a double counts exactly, and of less than one state. */
 static void extremes(void **state)
 {
     (void)state;

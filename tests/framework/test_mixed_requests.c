@@ -1,6 +1,7 @@
-/* Inputs with different settings and arguments in one run: each has the result of an engine created with its own,
- * whatever the others use, under several schedules, with workers and with an asynchronous domain. What such an engine
- * refuses, the request is refused for. Settings are drawn from the table of options, so new options are covered. */
+/* Inputs with different settings and arguments in one run. Each must have the result of an engine created with its own
+ * settings, whatever the other inputs use. This holds under several schedules, with workers and with an asynchronous
+ * domain. A request is refused if such an engine is refused. Settings are drawn from the table of options, so new
+ * options are covered. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,13 @@ enum { VARIANTS = 5, INPUTS = 10, SCORERS = 7, ANSWER_BYTES = 1500, RUNS = 4 };
 
 static const char *const SCORER[SCORERS] = {"require", "prefix", "ban", "allow", "word_reward", "word_reward", "lmbr"};
 
-/* Settings that some inputs of a mix share. */
+/* Settings that some inputs share. */
 typedef struct variant {
     rill_settings settings;
     char describes[1200];
     char argument[SCORERS][40];
     char heuristic[16];
-    rill_status refused; /* an engine with these is refused with this status */
+    rill_status refused; /* the status with which an engine refuses these settings */
 } variant;
 
 typedef struct mix {
@@ -29,9 +30,9 @@ typedef struct mix {
     int32_t n, n_scorers, n_heuristics;
     rill_chain_entry scorers[SCORERS], heuristic;
     variant variants[VARIANTS];
-    int32_t variant_index[INPUTS], next; /* of input i; index of the next input to be read */
+    int32_t variant_index[INPUTS], next; /* [i]: the variant of input i; index of the next input to be read */
     char alone[VARIANTS][INPUTS][ANSWER_BYTES], mixed[INPUTS][ANSWER_BYTES];
-    char (*answers)[ANSWER_BYTES]; /* receives the run's results */
+    char (*answers)[ANSWER_BYTES]; /* where results of the run go */
 } mix;
 
 static int64_t n_compared, n_refused, failed_alone;
@@ -57,7 +58,7 @@ static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
-/* Some compatible settings, and sometimes incompatible ones. */
+/* Draw some compatible settings, and sometimes incompatible ones. */
 static void draw_settings(mix *m, variant *v)
 {
     dice *d = &m->d;
@@ -164,7 +165,7 @@ static rill_status read_plain(void *user, int may_block, const char **text, size
     return RILL_OK;
 }
 
-static const char *arguments[SCORERS], *heuristics[1]; /* of the request read last */
+static const char *arguments[SCORERS], *heuristics[1]; /* arguments of the request read last */
 
 static rill_status read_request(void *user, int may_block, rill_request *out)
 {
@@ -202,12 +203,13 @@ static void run_alone(mix *m, rill_model *model, int32_t k)
     set_up(m, &setup);
     setup.settings = v->settings;
     setup.settings.n = setup.settings.max_items = 1;
-    /* A setting of the run only, even where a preset sets another value. */
+    /* A setting of the run only; a preset that sets another value does not override it. */
     assert_int_equal(rill_settings_set(m->ctx, &setup.settings, "unknown-penalty", "0"), RILL_OK);
     for (int32_t i = 0; i < m->n_scorers; i++) own[i] = (rill_chain_entry){m->scorers[i].name, v->argument[i]};
     setup.scorers = own;
     setup.heuristics = &heuristic;
-    if (v->settings.sample > 0 || v->settings.groups > 1) setup.n_heuristics = 0; /* they do not prune these searches */
+    /* sampling and beam groups use no pruning heuristics */
+    if (v->settings.sample > 0 || v->settings.groups > 1) setup.n_heuristics = 0;
     v->refused = rill_engine_create(&engine, m->ctx, model, &setup);
     if (v->refused < 0) return;
     m->answers = m->alone[k];

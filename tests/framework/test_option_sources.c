@@ -1,4 +1,5 @@
-/* Option sources: precedence, which defaults are dropped, and what is refused. */
+/* Sources of options (command line, request, model): their precedence, which defaults are dropped, and refused
+ * options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -39,7 +40,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Three empty option sources of these origins. */
+/* Make three empty option sources of these origins. */
 static void make_sources(rill_origin high_origin, rill_origin low_origin)
 {
     free_sources();
@@ -67,7 +68,7 @@ static rill_status make_config(void)
     return rill_search_config_make(&made_config, ctx, request_source, soft, 2);
 }
 
-/* Typical defaults of a model. */
+/* Set typical defaults of a model. */
 static void set_typical(rill_option_source *source)
 {
     set(source, "k", "12");
@@ -292,7 +293,8 @@ static void option_texts(void **state)
     set(high_source, "weights", "f32");
     set(high_source, "scheduler", "all");
     assert_false(
-        rill_option_source_sets_search(high_source)); /* how a model is opened or scheduled is not part of the search */
+        /* options of opening or scheduling a model are not part of the search */
+        rill_option_source_sets_search(high_source));
     assert_int_equal(rill_option_source_set_all(high_source, "  k=7 absolute=2  min_length=3 "), RILL_OK);
     assert_true(rill_option_source_sets_search(high_source));
     assert_true(rill_option_source_has_chain(high_source, RILL_CHAIN_HEURISTICS) &&
@@ -309,7 +311,8 @@ static void option_texts(void **state)
     text[sizeof text - 2] = '\0';
     assert_int_equal(rill_option_source_set_all(low_source, text), RILL_OK);
     set(high_source, "max-length", "2");
-    assert_int_equal(rill_option_source_check(high_source), RILL_ERR_OPTION); /* below min-length */
+    /* the maximum length is below min-length */
+    assert_int_equal(rill_option_source_check(high_source), RILL_ERR_OPTION);
     assert_int_equal(rill_option_source_check(low_source), RILL_OK);
 }
 
@@ -335,7 +338,7 @@ static void values_of_several_domains(void **state)
     rill_registry_restore(ctx, mark);
 }
 
-/* Domain options follow the same precedence; the model gets the value of the source with highest precedence. */
+/* Options of domains follow the same precedence: the model gets the value of the source with the highest one. */
 static void domain_values(void **state)
 {
     const rill_option_source *const sources[] = {request_source, NULL, high_source, low_source};
@@ -403,7 +406,8 @@ static void worker_copies(void **state)
     assert_true(own->resolved->k == 8 && own->resolved->n == 3);
     rill_search_config_free(own);
     assert_int_equal(rill_option_source_set_worker_copy(high_source, 1, NULL), RILL_OK);
-    assert_int_equal(rill_option_source_set_worker_copy(request_source, 1, worker_copy), RILL_OK); /* the firm source */
+    /* the source of the user's options, which no request replaces */
+    assert_int_equal(rill_option_source_set_worker_copy(request_source, 1, worker_copy), RILL_OK);
     assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
     assert_true(own->resolved->k == 8 && own->resolved->n == 10);
     rill_search_config_free(own);
@@ -418,7 +422,8 @@ static rill_status budget_of_seven(void *user, const rill_sched_view *view, int3
     return RILL_OK;
 }
 
-/* Options of the user's file that have no effect are reported; those of a model's defaults are not. */
+/* Options of the user's file that have no effect are reported; options without effect among a model's defaults are
+ * not. */
 static void ignored_options_are_reported(void **state)
 {
     (void)state;
@@ -449,13 +454,13 @@ static void consistent_sources_are_taken(void **state)
     (void)state;
     make_sources(RILL_FROM_USER, RILL_FROM_FILE);
     set(low_source, "method", "fixed");
-    set(low_source, "max-candidates", "5"); /* fixed by k and finish, which come after it */
+    set(low_source, "max-candidates", "5"); /* k and finish, set later, determine it */
     set(low_source, "finish", "top");
     set(low_source, "k", "5");
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved->k, 5);
     assert_string_equal(made_config->ignored, "");
-    set(request_source, "sort", "length"); /* independent of them */
+    set(request_source, "sort", "length"); /* independent of k and finish */
     set(low_source, "flush-every", "3");
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved->k, 5);
@@ -498,14 +503,14 @@ static void budget_function(void **state)
     assert_true(made_config->setup->budget == budget_of_seven && made_config->setup->budget_user == high_source);
     assert_int_equal(made_config->setup->settings.budget, 0);
     assert_int_equal(made_config->resolved->budget, 0);
-    assert_int_equal(made_config->resolved->max_items, 1000); /* 1000, as with any budget */
+    assert_int_equal(made_config->resolved->max_items, 1000); /* 1000 is the default with any batch budget */
     set(request_source, "budget", "9");
     assert_int_equal(make_config(), RILL_OK);
     assert_true(made_config->setup->budget == NULL);
     assert_int_equal(made_config->resolved->budget, 9);
 }
 
-/* A request's configuration on top of made_config. */
+/* Resolve a request's options on top of made_config. */
 static rill_status make_request(const char *options, int gives_way)
 {
     rill_option_source *own;
@@ -555,7 +560,7 @@ static void request_keeps_the_heuristics(void **state)
     assert_true(made_config->resolved->sample == 4 && made_config->setup->n_heuristics == 0);
 }
 
-/* A request may be made on top of another one, until there are too many sources. */
+/* A request may be resolved on top of another request, until there are too many sources. */
 static void requests_of_requests(void **state)
 {
     (void)state;
@@ -582,7 +587,7 @@ static void requests_of_requests(void **state)
     assert_null(made_config);
 }
 
-/* An option that needs a default is combined with it, and with all other defaults. */
+/* An option that needs another one is completed by a default of that one, and combined with all other defaults. */
 static void defaults_complete_an_option(void **state)
 {
     (void)state;
@@ -595,7 +600,7 @@ static void defaults_complete_an_option(void **state)
     assert_true(made_config->resolved->top_p == 0.9 && made_config->resolved->temperature == 0.7);
 }
 
-/* Of two defaults that contradict each other, the one of lower precedence is left out, and nothing else. */
+/* If two defaults contradict each other, only the one of lower precedence is left out. */
 static void the_lower_default_is_left_out(void **state)
 {
     static const struct {
@@ -603,7 +608,8 @@ static void the_lower_default_is_left_out(void **state)
     } cases[] = {
         {"", "finish=immediate", "num-samples=4 temperature=0.5 k=4", "options.num_samples, options.temperature"},
         {"", "keep=all", "like=hf n=3", "options.like"},
-        {"", "like=hf", "keep=all k=4 min-length=2 n=3", ""}, /* overridden as a whole, but for the schedule */
+        /* a search overridden as a whole, except for its schedule */
+        {"", "like=hf", "keep=all k=4 min-length=2 n=3", ""},
         {"method=fixed", "finish=shrink max-children=4", "k=5", "options.max_children"},
         {"method=fixed", "max-children=4 like=hf", "", "options.max_children"},
         {"method=fixed", "max-in-flight=20", "n=7", "options.max_in_flight"},
@@ -612,7 +618,8 @@ static void the_lower_default_is_left_out(void **state)
          "options.beam_size, options.max_children, options.n_best"},
         {"groups=2", "k=5 max-children=4", "stop=top", "options.beam_size, options.max_children, options.stop"},
         {"patience=2", "stop-after=3", "exact-rows=9", "options.stop_after, options.exact_rows"},
-        {"k=3", "exact-rows=9", "exact=1", "options.exact_rows"}, /* a lower default does not complete it */
+        /* a default of lower precedence does not complete the option */
+        {"k=3", "exact-rows=9", "exact=1", "options.exact_rows"},
         {"exact-rows=9", "k=4", "exact=1", ""}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -625,7 +632,7 @@ static void the_lower_default_is_left_out(void **state)
     }
 }
 
-/* Whole numbers are compared as such: doubles have no number between 2^53 and 2^53 + 2. */
+/* Whole numbers are compared as integers: a double cannot represent 2^53 + 1. */
 static void values_that_are_the_same(void **state)
 {
     static const rill_option number = {.name = "number", .type = RILL_OPTION_REAL, .min = -1e300, .max = 1e300},

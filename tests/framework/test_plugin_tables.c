@@ -1,11 +1,12 @@
-/* Tables that share their functions. A function called without an instance gets the table it was registered with,
- * through which it finds the enclosing struct. Each kind is registered twice, with a number after the public table. */
+/* Plugin tables that share their functions. A function called without an instance gets the table it was registered
+ * with, and finds the enclosing struct through it. Each kind of table is registered twice, with a number after the
+ * public table. */
 #include "rill/engine.h"
 #include "rill/plugin.h"
 #include "support/harness.h"
 #include "support/toy_domain.h"
 
-/* Instances or models made from each numbered table, and instances still alive. */
+/* [number]: instances or models made from the table with this number; instances still alive. */
 static int made[11], n_alive[11];
 
 /* --- shared functions --------------------------------------------------------------------------------------------- */
@@ -89,7 +90,7 @@ static rill_status admit_none(void *self, const rill_sched_view *view, int32_t *
     return RILL_OK;
 }
 
-/* As many actions as the table's number. */
+/* A model has as many actions as the number of its table. */
 static rill_status open_numbered(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                                  void **self, rill_domain_info *info)
 {

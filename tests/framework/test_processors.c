@@ -23,7 +23,7 @@ static void put(const char *root, const char *path, const char *text)
     fclose(file);
 }
 
-#define A "/a" /* a control group */
+#define A "/a" /* name of a control group */
 
 static void quotas(void **state)
 {
@@ -51,9 +51,10 @@ static void quotas(void **state)
     assert_int_equal(rill__quota_processors(root), 3);
     put(root, "/sys/fs/cgroup/cpu.max", "nonsense\n");
     assert_int_equal(rill__quota_processors(root), 3);
-    put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_period_us", "100000\n"); /* where other controllers place this process */
+    /* must be ignored, since only the other cgroup controllers place this process in /a */
+    put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_period_us", "100000\n");
     put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_quota_us", "100000\n");
-    put(root, "/sys/fs/cgroup/cpu/elsewhere/cpu.cfs_quota_us", "100000\n"); /* without a period */
+    put(root, "/sys/fs/cgroup/cpu/elsewhere/cpu.cfs_quota_us", "100000\n"); /* a quota without a period */
     assert_int_equal(rill__quota_processors(root), 3);
     assert_true(rill_processors() >= 1);
     snprintf(command, sizeof command, "rm -r %s", root);

@@ -1,5 +1,5 @@
-/* What scorers learn about inputs: each begin is followed by one end, however the input leaves, with its rows only in
- * between; and a scorer that has every input decoded again changes no result. */
+/* Scorers' callbacks for inputs. Each begin is followed by one end, however the input leaves, and scoring calls have
+ * rows of begun inputs only. A scorer that has every input decoded a second time changes no result. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 /* Totals of one run over all inputs. */
 static struct {
     int begun[PROBLEM_MAX_INPUTS], done[PROBLEM_MAX_INPUTS], found[PROBLEM_MAX_INPUTS];
-    int refuse; /* refuses inputs with this remainder modulo 3; -1: none */
+    int refuse; /* the scorer refuses inputs whose number modulo 3 is this; -1: none */
     int wrong, searches;
 } scorer_log;
 
@@ -81,7 +81,7 @@ static void reset_log(int refuse, int searches)
     scorer_log.searches = searches;
 }
 
-/* Every begun input has ended. */
+/* Every input that a scorer began was also ended. */
 static void check_balance(const problem *p, const schedule *s, uint64_t seed)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) scorer_log.wrong += scorer_log.begun[i] != scorer_log.done[i];
@@ -118,7 +118,7 @@ static void redecoding_changes_no_answer(void **state)
     }
 }
 
-/* An input that a scorer refuses fails alone. */
+/* If a scorer refuses an input, only that input fails. */
 static void refused_inputs_fail_alone(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void refused_inputs_fail_alone(void **state)
     }
 }
 
-/* Cancels inputs at random. */
+/* Cancels random inputs. */
 typedef struct random_canceller {
     dice d;
     int32_t n;

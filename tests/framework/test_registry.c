@@ -1,5 +1,5 @@
-/* Registration: unfit tables are refused with both numbers in the message, names are unique, and a plugin is loaded
- * completely or not at all. The build sets PLUGIN_FOLDER. */
+/* Registration of plugin tables. Tables of another ABI are refused with both numbers in the message. Names are unique.
+ * A plugin is loaded completely or not at all. The build sets PLUGIN_FOLDER. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +58,12 @@ static void wrong_abi_version(void **state)
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("987");
     expect_mention_of_number(RILL_ABI_VERSION);
-    expect_mention("domain"); /* a table of another ABI may have its name elsewhere */
+    /* a table of another ABI may have its name elsewhere, so the message says only "domain" */
+    expect_mention("domain");
     d.abi_version = 1;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("was built for ABI version 1, this rill has 4: rebuild it with this rill's headers, after renaming");
-    expect_mention("docs/renamed.md"); /* says what to change */
+    expect_mention("docs/renamed.md"); /* the message says what to change */
     d.abi_version = 3;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("was built for ABI version 3, this rill has 4: rebuild it with this rill's headers, after renaming");
@@ -87,7 +88,7 @@ static void wrong_struct_size(void **state)
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("24");
     expect_mention_of_number(sizeof(rill_domain));
-    d.struct_size = sizeof d + 64; /* a newer header: optional members unknown to this librill */
+    d.struct_size = sizeof d + 64; /* compiled with a newer header: optional members that this librill does not know */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
     h.struct_size = 16;
@@ -95,7 +96,7 @@ static void wrong_struct_size(void **state)
     expect_mention("16");
     expect_mention_of_number(sizeof(rill_heuristic));
     assert_null(rill_find_heuristic(ctx, "h"));
-    h.struct_size = sizeof(rill_heuristic) + 8; /* an older header, whose table had one member more */
+    h.struct_size = sizeof(rill_heuristic) + 8; /* compiled with an older header, whose table had one more member */
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_OK);
 }
 
@@ -200,7 +201,7 @@ static void models_are_found_by_name(void **state)
     rill_model_close(NULL);
 }
 
-/* An option must reach its domain, so its name must not be in use. */
+/* An option of a domain must reach the domain, so a search setting may not have its name. */
 static void options_are_checked(void **state)
 {
     static const rill_option good = {"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL};
@@ -274,7 +275,8 @@ static rill_status note_options(const rill_domain *table, rill_context *c, const
     return toy_domain.open(table, c, options, self, info);
 }
 
-/* For a caller with an older header, later members count as not set; what follows its struct is not read. */
+/* If the caller was compiled with an older header, members added later count as not set, and no byte after its struct
+ * is read. */
 static void options_of_old_callers(void **state)
 {
     (void)state;
@@ -305,7 +307,7 @@ static void options_of_old_callers(void **state)
     }
 }
 
-static rill_domain_info reported_info; /* what this domain returns about itself */
+static rill_domain_info reported_info; /* the domain info that this domain's open() returns */
 
 static rill_status open_with_info(const rill_domain *table, rill_context *c, const rill_open_options *options,
                                   void **self, rill_domain_info *info)
@@ -378,7 +380,7 @@ static void actions_have_names(void **state)
         rill_text_reset(&text);
         assert_int_equal(rill_text_append(&text, "is ", 3), RILL_OK);
         assert_int_equal(rill_model_action_name(model, action, &text), RILL_OK);
-        assert_memory_equal(text.data, "is ", 3); /* the name is appended */
+        assert_memory_equal(text.data, "is ", 3); /* action_name() appends to the text */
         assert_int_equal(rill_model_find_action(model, text.data + 3, text.length - 3), action);
         ends += strcmp(text.data, "is end") == 0;
     }
@@ -512,7 +514,7 @@ static void good_plugin(void **state)
     assert_non_null(rill_find_heuristic(ctx, "plugged-first"));
     assert_non_null(rill_find_scorer(ctx, "plugged-silent"));
     assert_non_null(rill_find_scheduler(ctx, "plugged-all"));
-    assert_int_equal(load("test-good"), RILL_ERR_ARGUMENT); /* its names are taken */
+    assert_int_equal(load("test-good"), RILL_ERR_ARGUMENT); /* refused: the names of its tables are taken */
     expect_mention("plugged-");
     assert_non_null(rill_find_heuristic(ctx, "plugged-first"));
     assert_null(rill_heuristic_at(ctx, 1));
@@ -541,7 +543,7 @@ static void refused_plugins(void **state)
     assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context usable */
 }
 
-/* An unregistered table can be registered again; tables before the mark stay. */
+/* rill_unregister_since() removes later tables, which can then be registered again, and keeps earlier ones. */
 static void registrations_are_taken_back(void **state)
 {
     (void)state;
@@ -567,7 +569,7 @@ static void registrations_are_taken_back(void **state)
 
 typedef struct deferral {
     rill_context *ctx;
-    void *block; /* allocated until the callback */
+    void *block; /* allocated now, freed in the callback */
     int number;
 } deferral;
 
@@ -576,9 +578,10 @@ static int called[4], n_called;
 static void give_back(void *user)
 {
     deferral *d = user;
-    assert_non_null(rill_find_heuristic(d->ctx, "plugged-first")); /* plugins are still there ... */
+    /* in the callback, plugins are still registered ... */
+    assert_non_null(rill_find_heuristic(d->ctx, "plugged-first"));
     assert_string_equal(rill_find_heuristic(d->ctx, "plugged-first")->name, "plugged-first");
-    rill_free(d->ctx, d->block, 100); /* ... and so is memory */
+    rill_free(d->ctx, d->block, 100); /* ... and memory can be freed */
     called[n_called++] = d->number;
 }
 
@@ -623,7 +626,8 @@ static void deferral_that_finds_no_memory(void **state)
     assert_int_equal(memory.blocks, 0);
 }
 
-/* A script's traceback fits; a longer message is truncated, and never written past the record. */
+/* A message as long as a script's traceback fits. A longer message is truncated, and nothing is written past the
+ * record. */
 static void long_messages_are_cut(void **state)
 {
     (void)state;

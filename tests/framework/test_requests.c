@@ -1,6 +1,6 @@
-/* Requests: an input with its own settings and arguments has the result of an engine created with them, and leaves
- * other results unchanged. Cancelled inputs release everything; at a deadline an input returns what it has found;
- * scorers see texts and keep states. All under every schedule. */
+/* Requests. An input with its own settings and arguments has the result of an engine created with them, and leaves
+ * other results unchanged. Cancelled inputs release all their memory. At a deadline an input returns the outputs found
+ * so far. Scorers see the inputs' texts and keep states. All under every schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* --- settings of requests ----------------------------------------------------------------------------------------- */
 
-enum { VARIANTS = 4 }; /* the first is the engine's own */
+enum { VARIANTS = 4 }; /* variant 0 is the engine's own settings */
 
 typedef struct variants {
     problem p[VARIANTS];
@@ -94,7 +94,7 @@ typedef struct canceller {
     dice d;
     int32_t n_inputs, percent;
     int cancelled[PROBLEM_MAX_INPUTS];
-    int64_t steps, cancel_all_step; /* step after which everything is cancelled; 0: never */
+    int64_t steps, cancel_all_step; /* steps so far; the step after which all inputs are cancelled, 0: never */
 } canceller;
 
 static void cancel_some(void *user, rill_engine *engine)
@@ -200,7 +200,7 @@ static rill_status submit_watched(void *user, rill_engine *engine, const problem
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* Progress callbacks change no result, and the final prefix begins all outputs. */
+/* Progress callbacks change no result, and the final prefix that they report begins all outputs. */
 static void progress(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void progress(void **state)
 
 enum { MAX_TIMESTEPS = 64 };
 
-/* A clock that stands still until a step; after it, all deadlines have passed. */
+/* A clock that stands still until a given step; after it all deadlines have passed. */
 typedef struct step_deadline {
     int64_t steps, deadline;
 } step_deadline;
@@ -267,7 +267,7 @@ static void count_step(void *user, rill_engine *engine)
     ((step_deadline *)user)->steps++;
 }
 
-/* stop-at:T asks each item to stop after T timesteps. */
+/* The heuristic stop-at:T asks each item to stop after T timesteps. */
 static int32_t stop_timestep;
 
 static rill_status apply_stop(void *self, rill_candidates *candidates)
@@ -283,7 +283,7 @@ static rill_status register_stop(rill_context *ctx)
     return rill_register_heuristic(ctx, &stop);
 }
 
-/* The problem's results if all items stop after `timesteps`. */
+/* Get the problem's results if all items stop after `timesteps`. */
 static void run_stopped(const problem *p, const schedule *s, int32_t timesteps, engine_record *out)
 {
     problem with = *p;
@@ -333,7 +333,8 @@ static void deadlines(void **state)
             const record_result *expected = &baseline.result[input];
             int32_t t = finished_timesteps(&urgent, input);
             if (r->status == RILL_ERR_DEADLINE) {
-                if (!p.settings.require_end) assert_int_equal(t, 0); /* else live hypotheses are no outputs */
+                /* without require_end, live hypotheses may be outputs too */
+                if (!p.settings.require_end) assert_int_equal(t, 0);
                 assert_int_not_equal(input % 4, 3);
                 n_nothing++;
                 continue;
@@ -359,13 +360,13 @@ static void deadlines(void **state)
     HARNESS_ASSERT_COVERED(n_timed_out > 100 && n_nothing > 20 && n_others > 100);
 }
 
-/* --- what scorers see --------------------------------------------------------------------------------------------- */
+/* --- scorers' texts and states ------------------------------------------------------------------------------------ */
 
 /* The state that the scorer keeps per hypothesis: its actions and the input. */
 typedef struct kept {
     uint64_t hash;
-    int32_t actions; /* start included */
-    char first;      /* first byte of the input's text, + 1 */
+    int32_t actions; /* number of actions, start included */
+    char first;      /* first byte of the input's text, plus 1 */
 } kept;
 
 static const problem *known_problem; /* the texts that the scorer expects */
@@ -380,7 +381,8 @@ static uint64_t hypothesis_hash(const rill_scorer_rows *rows, int32_t history)
     return hash;
 }
 
-/* The state must be that of the row's parent, the text that of its input; `self` distinguishes instances. */
+/* The row's state must be that of its parent, and the text that of its input. `self` distinguishes the scorer's
+ * instances. */
 static rill_status score_remembered(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     kept *state = rows->state;
@@ -436,7 +438,8 @@ static rill_status submit_salted(void *user, rill_engine *engine, const problem 
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* Two scorers keep separate states, under every schedule, with restarts under a memory limit or not, checked or not. */
+/* Two scorers keep separate states per hypothesis, under every schedule, with and without restarts under a memory
+ * limit, and with and without --check. */
 static void scorer_states_are_kept(void **state)
 {
     (void)state;
@@ -477,7 +480,7 @@ static void scorer_states_are_kept(void **state)
     HARNESS_ASSERT_COVERED(n_restarted > 0);
 }
 
-/* Counts its calls in its state, so what it keeps for an item depends on other items. */
+/* Counts its calls in its state, so the state it keeps for an item depends on other items. */
 static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self, (void)modifiers;
@@ -498,7 +501,7 @@ static rill_status register_counting(rill_context *ctx)
     return rill_register_scorer(ctx, &mixing);
 }
 
-/* Checking mode finds a state that depends on the rows of a call. */
+/* --check finds a scorer whose state depends on which rows share a call. */
 static void states_are_checked(void **state)
 {
     (void)state;
@@ -538,7 +541,7 @@ static void tokenized_texts(void **state)
     assert_int_equal(rill_model_tokenize(model, ctx, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "b"));
     rill_model_close(model);
-    /* A domain without tokenize: names separated by spaces; a number is no name. */
+    /* a domain without tokenize(): the text is split into names at spaces, and a number is no name */
     rill_domain plain = toy_domain, mute = toy_domain;
     plain.name = "plain";
     plain.tokenize = NULL;

@@ -1,6 +1,6 @@
-/* Sampling against the naive search's, on random problems: same outputs and scores to the last bit under every method
- * and schedule, with workers and with an asynchronous domain, and for requests with their own seeds. Also sampling
- * frequencies, and what is refused. */
+/* Sampling against that of the naive search, on random problems: same outputs and scores to the last bit under every
+ * method and schedule, with workers and with an asynchronous domain, and for requests with their own seeds. Also
+ * sampling frequencies, and refused settings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void draw_sample(problem *p, dice *d)
     n->temperature = s->temperature > 0 ? s->temperature : 1;
     n->seed = s->seed;
     if (p->model.last || !dice_chance(d, 10)) return;
-    /* so many choices that the rows are scored in parts; a model with `last` would list all its actions */
+    /* Many choices, so that the rows are scored in parts; a model with `last` would have to list all its actions. */
     snprintf(p->arguments + strlen(p->arguments), sizeof p->arguments - strlen(p->arguments), " listed=0 spare=100000");
     assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
     s->top_k = n->top_k = 50000;
@@ -53,8 +53,8 @@ static void samples_equal_naive_search(problem_group group, int64_t iterations)
         problem p;
         problem_draw(&p, group, &d);
         if (dice_chance(&d, 30)) problem_draw_constraints(&p, &d);
-        for (int32_t j = 0; j < p.n_scorers; j++)
-            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j; /* it uses banks */
+        for (int32_t j = 0; j < p.n_scorers; j++) /* a "require" scorer uses banks, which exclude sampling */
+            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j;
         draw_sample(&p, &d);
         problem_solve(&p);
         for (int32_t j = 0; j < p.n_inputs; j++) {
@@ -97,8 +97,8 @@ static void set_sampling(void *user, const problem *p, int32_t i, rill_request *
     if (i % 3 > 0) request->settings = &sample_settings[i % 3 - 1];
 }
 
-/* Inputs with beam search, with sampling, and with sampling from another seed in one batch: each has the result of a
- * run of its kind alone, although there are heuristics. */
+/* One batch has inputs with beam search, with sampling, and with sampling from another seed. Each has the result of a
+ * run of its kind alone, although the engine has pruning heuristics. */
 static void samples_mixed_in_a_batch(void **state)
 {
     (void)state;
@@ -108,7 +108,8 @@ static void samples_mixed_in_a_batch(void **state)
         schedule s;
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        for (int32_t j = 0; j < p.n_heuristics; j++) /* a request to stop is honoured */
+        /* when sampling, heuristics do not prune, but their stop still ends the search */
+        for (int32_t j = 0; j < p.n_heuristics; j++)
             if (p.naive.heuristic[j].rule == NAIVE_CUSTOM) p.n_heuristics = p.naive.n_heuristics = 0;
         for (int j = 0; j < 3; j++) {
             kind[j] = p;
@@ -142,7 +143,8 @@ static void samples_mixed_in_a_batch(void **state)
 
 enum { DRAWS = 20000 };
 
-/* Chi-squared statistic of outputs of one action against the model's probabilities; *n = number of categories. */
+/* Return the chi-squared statistic of sampled outputs of one action against the model's probabilities; *n = number of
+ * categories. */
 static double distance(const char *arguments, int32_t seed, double temperature, int32_t top_k, double top_p, int *n)
 {
     problem p = {.n_inputs = 1, .n_scorers = 0};
@@ -167,7 +169,7 @@ static double distance(const char *arguments, int32_t seed, double temperature, 
     for (int32_t i = 0; i < DRAWS; i++) counted[r.result[0].output[i].action[0]]++;
     const toy_input input = toy_input_read(&p.model, p.input[0], strlen(p.input[0]));
     const int32_t legal = toy_expand(&p.model, &input, input.start, 0, 0, all);
-    /* By hand: the best top_k actions, and of these the fewest with total probability top_p. */
+    /* Top-k and top-p by hand: the best top_k actions, and of these the fewest with a total probability of top_p. */
     for (int32_t i = 0; i < legal; i++)
         for (int32_t j = i + 1; j < legal; j++)
             if (all[j].logp > all[i].logp) {
@@ -189,8 +191,8 @@ static double distance(const char *arguments, int32_t seed, double temperature, 
     return squares;
 }
 
-/* With n - 1 degrees of freedom the statistic has mean n - 1 and standard deviation sqrt(2 (n - 1)); five deviations
- * are improbable. */
+/* With n - 1 degrees of freedom the statistic has mean n - 1 and standard deviation sqrt(2 (n - 1)). A value above five
+ * deviations is improbable. */
 static void frequencies_match_probabilities(void **state)
 {
     static const struct {
@@ -259,7 +261,7 @@ static void refused(void **state)
     s.seed = 2;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(ctx), "seed has no effect without sampling: set num-samples too"));
-    rill_settings_default(&s); /* an explicit seed 0 is a seed like any other */
+    rill_settings_default(&s); /* a seed of 0 that the user sets is a seed like any other */
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
     assert_int_equal(rill_settings_set(ctx, &s, "seed", "0"), RILL_OK);
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
@@ -273,7 +275,7 @@ static void refused(void **state)
     assert_string_equal(rill_settings_get(&s, rill_option_find(rill_setting_table(), "top-k"), shown), "0");
     rill_settings_default(&s);
     s.sample = 4;
-    s.like = RILL_LIKE_HF; /* its beam search conflicts with sampling */
+    s.like = RILL_LIKE_HF; /* beam search of this preset conflicts with sampling */
     for (int twice = 0; twice < 2; twice++) {
         assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
         assert_int_equal(s.k, 4);

@@ -1,6 +1,5 @@
-/* What every schedule guarantees, verified from the trace: the budget, overdue items, flushes, batch sizes, order,
- * counters. And no scheduler, however bad, loses an input or changes a result. The rules are those of
- * rill/scheduler.h. */
+/* Guarantees of every schedule, checked from the trace: the batch budget, overdue items, flushes, batch sizes, order,
+ * counters. No scheduler, however bad, loses an input or changes a result. rill/scheduler.h has the rules. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
-/* Timesteps, expansions, the depth bound and the peaks match the trace. */
+/* Timesteps, expansions, the bound on depth and the peaks must match the trace. */
 static const char *counters_wrong(const schedule *s, const engine_record *r)
 {
     int64_t rows = 0, peak = 0, depth_width[64] = {0}, bound = 0;
@@ -41,7 +40,7 @@ static const char *counters_wrong(const schedule *s, const engine_record *r)
     return NULL;
 }
 
-/* Every input is admitted and finished once; its duration matches its timesteps. */
+/* Every input must be admitted and finished once, and its duration must match its timesteps. */
 static const char *events_wrong(const problem *p, const engine_record *r)
 {
     int admitted[PROBLEM_MAX_INPUTS] = {0}, finished[PROBLEM_MAX_INPUTS] = {0}, had[PROBLEM_MAX_INPUTS] = {0};
@@ -67,13 +66,14 @@ static const char *events_wrong(const problem *p, const engine_record *r)
     return r->stats.refills != refills ? "the count of refills is wrong" : NULL;
 }
 
-/* The width that a timestep leaves an item, live and ended, is what its next one starts with; a finished item leaves
- * none. */
+/* The number of hypotheses, live and ended, after an item's timestep is the number before its next one. A finished item
+ * has none. */
 static const char *widths_wrong(const problem *p, const engine_record *r)
 {
     int32_t width[PROBLEM_MAX_INPUTS];
     int64_t merged = 0;
-    for (int32_t i = 0; i < p->n_inputs; i++) width[i] = 1; /* the root */
+    /* before the first timestep an item has one hypothesis, the root */
+    for (int32_t i = 0; i < p->n_inputs; i++) width[i] = 1;
     for (int64_t t = 0; t < r->n_timesteps; t++) {
         const record_timestep *step = &r->timestep[t];
         for (int32_t i = 0; i < step->n; i++) {
@@ -97,8 +97,9 @@ static const char *widths_wrong(const problem *p, const engine_record *r)
 typedef struct flight_state {
     int32_t n;
     int in_flight[PROBLEM_MAX_INPUTS], depth[PROBLEM_MAX_INPUTS];
-    int32_t width[PROBLEM_MAX_INPUTS]; /* live hypotheses; at most so many if some wait to be output (finish) */
-    int64_t last[PROBLEM_MAX_INPUTS];  /* index of the timestep in the run */
+    /* [item]: live hypotheses; the most there may be if some ended ones wait to be output (finish) */
+    int32_t width[PROBLEM_MAX_INPUTS];
+    int64_t last[PROBLEM_MAX_INPUTS]; /* [item]: index in the run of the timestep that last expanded it */
 } flight_state;
 
 static void note_last_timesteps(flight_state *f, const engine_record *r)
@@ -117,7 +118,8 @@ static void forget_finished(flight_state *f, const record_timestep *step, int64_
     }
 }
 
-/* Whether an item that would fit in the budget was left out though it is further ahead than an item that was taken. */
+/* Whether an item was left out although it would fit in the budget and is further ahead than an item that was
+ * chosen. */
 static int leaves_out_advanced(const schedule *s, const record_timestep *step, const flight_state *f)
 {
     for (int32_t item = 0; item < PROBLEM_MAX_INPUTS; item++) {
@@ -150,7 +152,8 @@ static const char *selection_wrong(const schedule *s, const record_timestep *ste
     return NULL;
 }
 
-/* Inputs are admitted when at most the share refill-threshold of N is in flight; then up to N, or all there are. */
+/* A refill begins when at most the share refill_threshold of N items is in flight. It admits inputs until N are in
+ * flight, or none is left. */
 static const char *admission_wrong(const schedule *s, int32_t n_before, int32_t n_after, int32_t n_waiting)
 {
     int streaming = strcmp(s->method, "var-batch") != 0 && strcmp(s->method, "fixed") != 0 &&
@@ -182,7 +185,7 @@ static const char *choices_wrong(const problem *p, const schedule *s, const engi
         for (; e < r->n_events && r->event[e].kind == RILL_TRACE_ADMITTED; e++)
             f.in_flight[r->event[e].item] = f.width[r->event[e].item] = 1, f.n++, admitted++;
         e--;
-        /* A refill may fall short if the reader has no input available, or because of sort windows or invalid inputs. */
+        /* A refill may admit fewer if the reader has no input ready, or because of sort windows or invalid inputs. */
         int may_lack_inputs = s->by_run || s->sort != RILL_SORT_NONE || bad > 0;
         wrong = admission_wrong(s, n_before, f.n, may_lack_inputs ? 0 : p->n_inputs - admitted);
     }
@@ -198,7 +201,7 @@ static int word_count(const char *text)
     return words;
 }
 
-/* Within windows of consecutive inputs, admission is by size, in input order for equal sizes; windows follow one
+/* Within windows of consecutive inputs, inputs are admitted by size, equal sizes in input order. Windows follow one
  * another. */
 static const char *order_wrong(const problem *p, const schedule *s, const engine_record *r)
 {
@@ -228,8 +231,8 @@ static const char *budget_wrong(const schedule *s, const engine_record *r)
 
 /* --- flushes ------------------------------------------------------------------------------------------------------ */
 
-/* With flush_every = T no input is admitted to items that have been in flight for T timesteps without a pause: after at
- * most T timesteps everything in flight is finished before more is admitted. */
+/* With flush_every = T, nothing is admitted beside items in flight for T timesteps without a pause. After at most T
+ * timesteps all items in flight must finish first. */
 static const char *flush_wrong(const schedule *s, const engine_record *r)
 {
     int64_t in_flight = 0, timesteps = 0;
@@ -248,8 +251,8 @@ static const char *flush_wrong(const schedule *s, const engine_record *r)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* With state=parent a beam holds at most its own states and its children's, so rows are at most twice the maximum of
- * the items in flight. Hypothesis nodes do not count here. */
+/* With state=parent an item keeps its own states and those of its children. The rows are at most twice the maximum of
+ * the items in flight. Nodes of hypotheses do not count here. */
 static const char *rows_wrong(const problem *p, const engine_record *r)
 {
     int64_t bound = 2 * (int64_t)p->settings.k * r->stats.items_peak;
@@ -292,8 +295,8 @@ static void traces_obey_the_rules(void **state)
 
 /* --- the passed-over rule ----------------------------------------------------------------------------------------- */
 
-/* A scheduler that records what it saw and requested: newest first, so that under a budget older, wider items are
- * passed over repeatedly. The test then replays the engine's choices. */
+/* A scheduler that records what it sees and chooses. It chooses the newest items first, so that older, wider items are
+ * passed over again and again under a budget. Afterwards the test replays the engine's choices. */
 enum { MAX_SEEN = 4000, MAX_ITEMS = 64 };
 
 typedef struct scheduler_view {
@@ -348,14 +351,15 @@ static int selected(const record_timestep *step, int64_t item)
 /* State of the replay, by item. */
 typedef struct memory {
     int32_t passed[PROBLEM_MAX_INPUTS];
-    int64_t expanded[PROBLEM_MAX_INPUTS]; /* the run's expansions when the item was last expanded, or admitted */
+    /* [item]: expansions of the run when the item was last expanded, or admitted */
+    int64_t expanded[PROBLEM_MAX_INPUTS];
     int known[PROBLEM_MAX_INPUTS];
     int64_t expansions, next_check;
     int32_t n_overdue;
-    int exact; /* 1: nothing is ever overdue */
+    int exact; /* 1: no item is ever overdue */
 } memory;
 
-/* Once per round: an item that has waited for four rounds is overdue. */
+/* Once per round, items that have waited for four rounds become overdue. */
 static void find_overdue(memory *m, const scheduler_view *now)
 {
     int64_t live = 0;
@@ -370,8 +374,8 @@ static void find_overdue(memory *m, const scheduler_view *now)
     m->next_check = m->expansions + live;
 }
 
-/* Replay one timestep: overdue items in order of admission, then newest first, within the budget. Returns 0 if the
- * engine chose otherwise. Updates the state by the rules. */
+/* Replay one timestep: overdue items in order of admission, then the newest first, within the budget. Return 0 if the
+ * engine chose otherwise. Updates the state by the rules of rill/scheduler.h. */
 static int replay_matches(const scheduler_view *now, const record_timestep *step, int32_t budget, memory *m)
 {
     int32_t *passed = m->passed;
@@ -452,7 +456,7 @@ static void passed_over(void **state)
     HARNESS_ASSERT_COVERED(went_first > 0);
 }
 
-/* An item that enters an unused slot late has waited only since its admission. */
+/* An item that is admitted late into an unused slot counts its wait from its admission. */
 static void newcomers_are_not_overdue(void **state)
 {
     (void)state;
@@ -495,13 +499,13 @@ enum { MAX_BUDGETS = 20000 };
 
 typedef struct budgets {
     uint64_t seed;
-    int32_t setting;                  /* the setting it sees */
-    int32_t returned[MAX_BUDGETS];    /* its results */
-    int32_t items_shown[MAX_BUDGETS]; /* number of items it sees */
+    int32_t setting;                  /* the setting that the function sees */
+    int32_t returned[MAX_BUDGETS];    /* the budgets that it returned */
+    int32_t items_shown[MAX_BUDGETS]; /* numbers of items that it saw */
     int32_t n, errors;
 } budgets;
 
-/* Any budget, including none; it depends on the timestep, as a user's may. */
+/* Return any budget, or none. It depends on the timestep, as a user's function may. */
 static rill_status draw_budget(void *user, const rill_sched_view *view, int32_t *budget)
 {
     budgets *b = user;
@@ -563,7 +567,7 @@ static void budgets_by_function(void **state)
         problem_clear(&p);
     }
     free(b);
-    /* The function overrides the setting, and its presence alone allows more items in flight. */
+    /* The function overrides the setting, and its presence alone lets more items be in flight. */
     HARNESS_ASSERT_COVERED(exceeded_setting > 0);
     HARNESS_ASSERT_COVERED(many > 0);
 }

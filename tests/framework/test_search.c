@@ -1,5 +1,6 @@
-/* The engine against the naive search, on random problems: same outputs, same order, same scores to the last bit, for
- * all methods and schedules; pools empty at the end; the domain's contract kept. See support/problem.h. */
+/* The engine against the naive search, on random problems: same outputs in the same order, same scores to the last bit,
+ * for all methods and schedules. At the end all pools are empty, and the engine has kept the domain's contract. See
+ * support/problem.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static void every_schedule(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* Beam size 1 is greedy search, with any streaming method. */
+/* With beam size 1 every streaming method is greedy search. */
 static void one_is_greedy(void **state)
 {
     (void)state;
@@ -114,8 +115,8 @@ static void one_is_greedy(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A limit that a scorer sets for every row equals the setting max_candidates: the same results, and the same calls to
- * the domain, requesting no more than without it. */
+/* A scorer that sets a limit on every row's children has the same results as the setting max_candidates. The calls to
+ * the domain are the same too, and none requests more choices than without the limit. */
 static int limits_of_each_parent(problem *p, const schedule *s, int32_t limit, char *message, size_t size)
 {
     engine_record by_setting, by_scorer;
@@ -156,7 +157,8 @@ static void limits_are_the_setting(void **state)
         char message[600], description[2000];
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        if (p.model.phases > 1 || p.settings.k < 2) continue; /* the setting applies to some phases only */
+        /* skip: the setting applies to some phases only, or k is too small */
+        if (p.model.phases > 1 || p.settings.k < 2) continue;
         if (i % 2 == 0) p.n_scorers = 0;
         plain += p.n_scorers == 0;
         if (limits_of_each_parent(&p, &s, dice_range(&d, 1, p.settings.k - 1), message, sizeof message)) {
@@ -170,7 +172,7 @@ static void limits_are_the_setting(void **state)
     HARNESS_ASSERT_COVERED(plain > 0);
 }
 
-/* A maximum of choices above what an item can keep has no effect and costs nothing. */
+/* A max_candidates above what an item can keep has no effect and no cost. */
 static void wide_limits_cost_nothing(void **state)
 {
     (void)state;
@@ -211,9 +213,9 @@ static int results_differ(const problem *p, const engine_record *a, const engine
     return a->stats.expansions != b->stats.expansions;
 }
 
-/* A row's choices depend only on the modifiers of that row, not on the longest list and largest limit of the call,
- * which determine how many raw choices the domain returns. Visible where rounding makes scores tie and not all actions
- * are requested. */
+/* A row's choices depend only on the modifiers of that row. The longest list and the largest limit in the call
+ * determine how many raw choices the domain returns, and must have no other effect. A dependence would show where
+ * rounding makes scores tie and not all actions are requested. */
 static void rows_are_selected_alone(void **state)
 {
     (void)state;
@@ -250,8 +252,8 @@ static void rows_are_selected_alone(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* With end rules, a domain that reports which choices are terminal is asked for all its actions; with very many
- * actions, for a few rows at a time. */
+/* With end rules, a domain that reports which choices are terminal is asked for all its actions. If there are very
+ * many, it is asked for a few rows at a time. */
 static void many_actions_in_parts(void **state)
 {
     (void)state;
@@ -315,7 +317,7 @@ static void wide_is_optimal(void **state)
     }
 }
 
-/* Number of hypotheses that the method fixed expands with a random model of that domain. */
+/* Return the number of hypotheses that the method "fixed" expands with a random model of this domain. */
 static int64_t fixed_expands(rill_context *ctx, const char *domain, rill_finish finish)
 {
     rill_model *model;
@@ -340,7 +342,7 @@ static int64_t fixed_expands(rill_context *ctx, const char *domain, rill_finish 
     return stats.expansions;
 }
 
-/* The method fixed ends hypotheses as fairseq does in domains that ask for it, and in no other. */
+/* The method "fixed" ends hypotheses as fairseq does, in the domains that ask for it only. */
 static void fixed_follows_the_domain(void **state)
 {
     (void)state;

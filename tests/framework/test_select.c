@@ -1,5 +1,5 @@
-/* Top-k selection (framework/engine/topk.h) against enumeration: random rows of random models with random modifiers. The
- * engine's choices are those of an exhaustive scan, to the bit; and a row's choices do not depend on other rows.
+/* Top-k selection (framework/engine/topk.h) against enumeration: random rows of random models with random modifiers.
+ * The engine's choices equal those of an exhaustive scan, to the bit, and a row's choices do not depend on other rows.
  *
  * The reference works from the modifiers as the scorer set them, in the test's own record. */
 #include <math.h>
@@ -20,11 +20,11 @@ typedef struct row_modifiers {
     float add[CAPACITY];
     uint8_t rule;
     float reward, end_reward;
-    int32_t limit; /* 0: none */
+    int32_t limit; /* the scorer's limit on the row's children; 0: none */
 } row_modifiers;
 
 typedef struct row {
-    toy_choice choice[CAPACITY]; /* legal ones, in order of action */
+    toy_choice choice[CAPACITY]; /* the legal choices, in order of action */
     int32_t n;
     rill_row_ends ends;
     row_modifiers modifiers[SCORERS];
@@ -106,7 +106,8 @@ static void draw_world(world *w, dice *d)
     w->max_choices = dice_range(d, 1, w->info.actions < 12 ? w->info.actions : 12);
     for (int32_t r = 0; r < w->n; r++) {
         draw_row(w, &w->rows[r], d);
-        int silent = dice_chance(d, 25), like_previous = r > 0 && dice_chance(d, 30); /* rows that share their sets */
+        /* rows that repeat the action sets of the row before */
+        int silent = dice_chance(d, 25), like_previous = r > 0 && dice_chance(d, 30);
         for (int32_t s = 0; s < w->scorers; s++) {
             if (like_previous)
                 w->rows[r].modifiers[s] = w->rows[r - 1].modifiers[s];
@@ -197,11 +198,11 @@ typedef struct bench {
     rill_context *ctx;
     rill_modifiers requests;
     topk selector;
-    /* calls of each kind; shared: with fewer sets than rows that have one */
+    /* number of calls of each kind; shared: calls with fewer action sets than rows that have one */
     int64_t sets, picks, legal_sets, plain, shared;
 } bench;
 
-/* Check which parts of the contract a request uses: a domain must get no more than necessary. */
+/* Check the engine's side of the contract: a request may ask the domain for no more than necessary. */
 static void check_contract(bench *b, const world *w, const rill_score_request *request, int32_t n)
 {
     int32_t largest = 0, rows = 0;
@@ -238,7 +239,7 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
     check_contract(b, w, &request, n);
     b->plain += rules.limits_only;
     if (w->rows[first].n % 2 == 0)
-        request.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
+        request.row_max_choices = NULL; /* without it, every row gets as many choices as the largest maximum */
     for (int32_t r = 0; r < n; r++)
         toy_answer_slowly(&request, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
     const char *wrong = topk_take_result(&b->selector, 0, n, 1);
@@ -251,7 +252,7 @@ static void compare(bench *b, const world *w, int32_t first, int32_t n, uint64_t
     static truth t;
     for (int32_t r = 0; r < n; r++) {
         topk_choice found;
-        for (int32_t i = 0; topk_next(&b->selector, r, i, &found);) i++; /* as merging does */
+        for (int32_t i = 0; topk_next(&b->selector, r, i, &found);) i++; /* read the choices as the merge does */
         enumerate(w, &w->rows[first + r], &t);
         if (c->count[r] != t.n)
             fail_msg("seed %llu: row %d has %d choices, not %d", (unsigned long long)seed, (int)(first + r),
@@ -295,7 +296,8 @@ static void choices_equal_enumeration(void **state)
 
 /* --- readable cases ----------------------------------------------------------------------------------------------- */
 
-/* Nine legal actions of 300: one of them a low-ranked pick, one banned, the end without reward. */
+/* A case by hand: nine legal actions of 300. One of them is a low-ranked pick, one is banned, and the end gets no
+ * reward. */
 static void one_row(void **state)
 {
     (void)state;
@@ -319,7 +321,7 @@ static void one_row(void **state)
     expect_ok(modifiers_build(&b, 3, &rules));
     expect_ok(topk_begin(&s, &rules, 1, INT32_MAX));
     assert_int_equal(topk_request_part(&s, 0, &request, &out), 1);
-    assert_int_equal(request.max_choices, 6); /* three, plus a ban, a negative addition, the end */
+    assert_int_equal(request.max_choices, 6); /* three, plus one each for the ban, the negative addition and the end */
     assert_null(request.legal);
     assert_int_equal(request.n_picks, 3);
     assert_int_equal(request.pick_action[0], 0);
@@ -341,7 +343,7 @@ static void one_row(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Scorers' limits: the domain is asked for the largest one, and limits alone are no rules. */
+/* The domain is asked for the largest limit of all rows. Limits alone are no end rules. */
 static void limits(void **state)
 {
     (void)state;
@@ -370,7 +372,7 @@ static void limits(void **state)
     assert_int_equal(rill_modifiers_limit_children(&b, 0, 0), RILL_ERR_PLUGIN);
     assert_int_equal(rill_modifiers_limit_children(&b, 3, 1), RILL_ERR_PLUGIN);
     assert_int_equal(rill_modifiers_limit_children(&b, -1, 1), RILL_ERR_PLUGIN);
-    assert_int_equal(modifiers_begin(&b, 3), RILL_OK); /* a new timestep starts without it */
+    assert_int_equal(modifiers_begin(&b, 3), RILL_OK); /* the limit of the last timestep is gone */
     assert_int_equal(modifiers_build(&b, 6, &rules), RILL_OK);
     assert_null(rules.limit);
     assert_int_equal(rules.max_choices, 6);
@@ -378,7 +380,7 @@ static void limits(void **state)
     rill_context_destroy(ctx);
 }
 
-/* All actions of all rows may exceed memory; the call is then split. */
+/* The choices of all rows may exceed memory; the call is then split. */
 static void in_parts(void **state)
 {
     (void)state;
@@ -421,7 +423,7 @@ static void in_parts(void **state)
 
 /* --- rill_score_result_fill() ------------------------------------------------------------------------------------------ */
 
-/* A request for one row as another caller might write it: any M, even 0, with sets and picks. */
+/* Draw a request for one row as any caller may write it: any number of choices, even 0, with action sets and picks. */
 static rill_score_request draw_request(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
 {
     static const int32_t zeros[TOY_MAX_ACTIONS], wanted[] = {3};
@@ -472,7 +474,7 @@ static void logits_to_choices(void **state)
     }
 }
 
-/* A pick whose score is NaN or dead counts as one that the row lacks. */
+/* A pick with a NaN or dead score counts as a pick that the row lacks. */
 static void picks_with_nan_scores(void **state)
 {
     (void)state;

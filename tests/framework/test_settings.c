@@ -1,4 +1,4 @@
-/* Settings: which texts each field accepts, how refusals read, what presets set, and which combinations contradict a
+/* Settings: accepted texts of each field, messages of refused ones, presets, and combinations that contradict a
  * method. */
 #include <limits.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void expect_set(const char *name, const char *value)
     if (rill_settings_set(ctx, &s, name, value) != RILL_OK) fail_msg("%s=%s: %s", name, value, rill_error(ctx));
 }
 
-/* Refused: the message has the option's name and value, and the settings are unchanged. */
+/* The value must be refused: the message has the option's name and the value, and the settings are unchanged. */
 static void expect_refused_value(const char *name, const char *value)
 {
     rill_settings s, old;
@@ -46,7 +46,7 @@ static void expect_refused_value(const char *name, const char *value)
     memcpy(&old, &s, sizeof s);
     if (rill_settings_set(ctx, &s, name, value) != RILL_ERR_OPTION) fail_msg("%s=%s is accepted", name, value);
     expect_mention(rill_option_find(rill_setting_table(), name)->name);
-    if (strchr(value, ':') == NULL) expect_mention(value); /* else the part after the colon */
+    if (strchr(value, ':') == NULL) expect_mention(value); /* with a colon, the message has only the part after it */
     assert_memory_equal(&old, &s, sizeof s);
 }
 
@@ -115,7 +115,7 @@ static void ranges(void **state)
     }
     size_t rows = 0;
     while (rill_setting_table()[rows].name != NULL) rows++;
-    assert_int_equal(rows, sizeof fields / sizeof *fields); /* a new field needs a row above */
+    assert_int_equal(rows, sizeof fields / sizeof *fields); /* fails if a new field has no row in the table above */
 }
 
 static void bytes_have_units(void **state)
@@ -212,7 +212,7 @@ static rill_settings resolved(const char *method, int32_t k, int32_t n, int32_t 
     if (rill_settings_resolve(ctx, &s, 0) != RILL_OK) fail_msg("%s: %s", method, rill_error(ctx));
     memcpy(&again, &s, sizeof s);
     assert_int_equal(rill_settings_resolve(ctx, &again, 0), RILL_OK);
-    assert_memory_equal(&s, &again, sizeof s); /* idempotent */
+    assert_memory_equal(&s, &again, sizeof s); /* resolving again changes nothing */
     return s;
 }
 
@@ -265,7 +265,8 @@ static void patience_resolves_to_outputs(void **state)
     }
 }
 
-/* A value set in the struct, without rill_settings_set(), is set: a model's recommendation does not replace it. */
+/* A value written to the struct without rill_settings_set() counts as set: a model's default search does not replace
+ * it. */
 static void own_values_are_not_filled(void **state)
 {
     (void)state;
@@ -418,11 +419,12 @@ static void contradictions_between_settings(void **state)
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
 }
 
-/* A program compiled with an older header: its shorter struct is read and written as far as it goes. Longer ones are refused. */
+/* The struct of a program compiled with an older header is shorter: it is read and written up to its end. Longer
+ * structs are refused. */
 static void structs_of_other_sizes(void **state)
 {
     (void)state;
-    enum { SHORTER_BY = sizeof(double) }; /* without top_p */
+    enum { SHORTER_BY = sizeof(double) }; /* an older struct, which ends before top_p */
     struct {
         rill_engine_setup setup;
         char tail[SHORTER_BY];
@@ -494,7 +496,7 @@ static void fields_out_of_range(void **state)
     assert_int_equal(accepted, 0);
 }
 
-/* A value that the row allows: an end of its range, or one between. */
+/* Draw a value that the row allows: an end of its range, or a value between. */
 static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
 {
     const int32_t words = o->type == RILL_OPTION_WORD ? dice_range(d, 0, 4) : 0;
@@ -513,7 +515,8 @@ static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
-/* Resolving is idempotent: for every setting of the table, at the ends of its range too, and for many at once. */
+/* Resolving twice equals resolving once, for every setting of the table, also at the ends of its range, and for many
+ * settings at once. */
 static void resolving_twice_changes_nothing(void **state)
 {
     (void)state;
@@ -531,7 +534,7 @@ static void resolving_twice_changes_nothing(void **state)
             if (row != i % rows && !dice_chance(&d, percent)) continue;
             draw_value(&table[row], &d, value, sizeof value);
             if (rill_settings_set(ctx, &once, table[row].name, value) < 0)
-                continue; /* the method does not use this number */
+                continue; /* the method does not use this setting */
             const size_t length = strlen(all_pairs);
             snprintf(all_pairs + length, sizeof all_pairs - length, " %s=%s", table[row].name, value);
         }

@@ -1,6 +1,6 @@
-/* Statistics of a run, each against an independent count. Against the naive search: widths, candidates, pruned ones.
- * Against the trace: how full timesteps are, stream-all's order, top-up's encoding ahead, restarts. Seconds per stage:
- * against stages that are made slow. */
+/* Statistics of a run, each against an independent count. Widths, candidates and pruned candidates are compared with
+ * the naive search. How full timesteps are, the order of stream-all, the encoding ahead of top-up, and restarts are
+ * compared with the trace. Seconds per stage are compared with stages that the test slows down. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void check_widths(const problem *p, const schedule *s, uint64_t seed, con
 
 /* --- fullness ----------------------------------------------------------------------------------------------------- */
 
-/* The items in flight, timestep by timestep. */
+/* The items in flight, followed timestep by timestep. */
 typedef struct trace_state {
     int in_flight[PROBLEM_MAX_INPUTS], chosen[PROBLEM_MAX_INPUTS];
     int32_t depth[PROBLEM_MAX_INPUTS], refill_index[PROBLEM_MAX_INPUTS], n_refills;
@@ -42,7 +42,8 @@ static int32_t item_width(const problem *p, const trace_state *f, int32_t i)
     return p->expected[i].width[f->depth[i]].live;
 }
 
-/* Whether the scheduler names item i: the least-advanced one only items of minimal depth, the others all. */
+/* Whether the scheduler may choose item i. least-advanced chooses only items of the smallest depth, the others any
+ * item. */
 static int is_eligible(const schedule *s, const trace_state *f, int32_t i)
 {
     if (strcmp(s->method, "var-stream") != 0 && strcmp(s->method, "fixed-stream") != 0) return 1;
@@ -51,8 +52,8 @@ static int is_eligible(const schedule *s, const trace_state *f, int32_t i)
     return 1;
 }
 
-/* An item is left out only if its live candidates exceeded the remaining budget at its turn. That is at least the
- * budget minus all items taken; with stream-all, minus those of its own and earlier refills. */
+/* An item may be left out only if its live candidates exceeded the remaining budget at its turn. The remaining budget
+ * is at least the budget minus all items taken; with stream-all, minus those of the same and earlier refills. */
 static const char *check_fullness(const problem *p, const schedule *s, const engine_record *r, const trace_state *f,
                                   const record_timestep *step)
 {
@@ -125,8 +126,8 @@ static void timesteps_are_full(void **state)
 
 /* --- encoding ahead ----------------------------------------------------------------------------------------------- */
 
-/* Number of encode() calls that the refills of a run need, if each encodes up to `ahead` extra waiting inputs, at most
- * `window`. */
+/* Return the number of encode() calls that the refills of a run need. Each refill encodes up to `ahead` extra waiting
+ * inputs, at most `window` in all. */
 static int64_t expected_encode_calls(const engine_record *r, int32_t n_inputs, int32_t window, int32_t ahead)
 {
     int64_t calls = 0;
@@ -176,7 +177,7 @@ static void top_up_encodes_ahead(void **state)
 
 /* --- restarts ----------------------------------------------------------------------------------------------------- */
 
-/* A restarted item was in flight, had as many timesteps as the event says, and is admitted again. */
+/* A restarted item must have been in flight, with as many timesteps as the event says, and must be admitted again. */
 static const char *check_restarts(const engine_record *r)
 {
     int in[PROBLEM_MAX_INPUTS] = {0}, again[PROBLEM_MAX_INPUTS] = {0};
@@ -238,7 +239,7 @@ static void restarts_are_traced(void **state)
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */
 
-/* Each of these calls takes PAUSE longer, so its stage takes at least that much per call. */
+/* The slowed calls take this many seconds longer, so their stage takes at least that much per call. */
 static const double PAUSE = 0.0005;
 static int64_t paused;
 
@@ -342,7 +343,8 @@ static void stage_seconds(rill_seconds *s, double *out[9])
     memcpy(out, all, sizeof all);
 }
 
-/* The stages' sum does not exceed the total; the timesteps' seconds of a stage add up to the run's. */
+/* The sum of the stages must not exceed the total. For each stage, the seconds of all timesteps must add up to those of
+ * the run. */
 static const char *check_sums(engine_record *r)
 {
     double *run_seconds[9], *step_seconds[9], sum = 0;
@@ -387,8 +389,8 @@ static void seconds_by_stage(void **state)
     }
 }
 
-static int in_step;          /* inside an engine step, after the first call of score() */
-static double slept_seconds; /* during such steps */
+static int in_step;          /* whether an engine step is running and has called score() */
+static double slept_seconds; /* seconds slept during such steps */
 
 static double now(void)
 {
@@ -421,7 +423,7 @@ static void note_step_end(void *user, rill_engine *engine)
     in_step = 0;
 }
 
-/* All time within a step belongs to some stage; allocations happen in all of them. */
+/* Every second of a step belongs to some stage. The test sleeps in allocations, which all stages make. */
 static void all_seconds_are_counted(void **state)
 {
     (void)state;

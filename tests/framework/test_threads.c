@@ -1,5 +1,5 @@
-/* Two contexts share nothing; two engines on one model share only the model. In two threads at once they give the same
- * results as alone. Meant for the thread sanitizer. */
+/* Two contexts share nothing; two engines on one model share only the model. In two threads at once they must give the
+ * same results as alone. Meant for the thread sanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static void two_engines_on_one_model(void **state)
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
         if (sharers[i].status != RILL_OK) fail_msg("%s", rill_error(sharers[i].ctx));
-        assert_int_equal(rill_memory_used(sharers[i].ctx) > 0, 1); /* its tables */
+        assert_int_equal(rill_memory_used(sharers[i].ctx) > 0, 1); /* the tables of this context use memory */
         rill_context_destroy(sharers[i].ctx);
     }
     for (int i = 0; i < INPUTS; i++) assert_string_equal(sharers[0].text[i], sharers[1].text[i]);

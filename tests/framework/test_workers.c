@@ -1,6 +1,6 @@
-/* Workers: for any number, on any schedule, results, order and counters are those of the naive search. A failure of a
- * worker, the reader, the writer or the allocator ends the run cleanly. A slow worker delays no other. Meant for the
- * thread sanitizer too. */
+/* Workers. For any number of workers and any schedule, results, order and counters are those of the naive search. A
+ * failure of a worker, the reader, the writer or the allocator ends the run cleanly. A slow worker delays no other.
+ * Meant for the thread sanitizer too. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,8 +15,8 @@
 
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
-/* A memory limit that fits each input's search, or one that may not; each input's own memory fits, but not in every
- * worker's share. */
+/* Set a memory limit that fits each input's search, or one that may not. The memory of a single input fits in any case,
+ * but not in every worker's share. */
 static void set_node_bound(const problem *p, schedule *s, dice *d)
 {
     int64_t max = 1, cost = 0;
@@ -80,8 +80,7 @@ static void any_schedule(void **state)
     any_number_of_workers(PROBLEM_GREEDY, 0, 40);
 }
 
-/* An input that exceeds a worker's share uses the whole limit; the inputs that fail are those that fail with one
- * worker. */
+/* An input that exceeds a worker's share uses the whole limit. The same inputs fail as with one worker. */
 static void shared_memory(void **state)
 {
     (void)state;
@@ -91,7 +90,7 @@ static void shared_memory(void **state)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Outputs with duplicate texts are left out identically, wherever texts are written. */
+/* Outputs with duplicate texts are left out, by whichever thread writes the texts. */
 static void distinct_texts(void **state)
 {
     (void)state;
@@ -130,7 +129,7 @@ static void distinct_texts(void **state)
     HARNESS_ASSERT_COVERED(n_repeats > 20);
 }
 
-/* Threads of each started runner; and the time it takes to write a text. */
+/* [i]: threads of the runner started i-th; and the seconds that writing a text takes. */
 static int runner_threads[8];
 static _Atomic int n_started;
 static const struct timespec finalize_pause = {.tv_nsec = 20000000};
@@ -162,8 +161,8 @@ static rill_status write_nothing(void *user, const rill_result *result)
     return result->status;
 }
 
-/* A runner that only finalizes in the caller's thread computes nothing, so it has one thread; its time is part of the
- * total. */
+/* A runner that only finalizes, in the caller's thread, computes nothing else, so it gets one thread. Its time is part
+ * of the total. */
 static void finalize_in_the_callers_thread(void **state)
 {
     (void)state;
@@ -329,7 +328,8 @@ static void wait_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-/* Whether stop_soon() has requested the stop; nothing ends before, however late its thread starts. */
+/* Whether stop_soon() has requested the stop. The run does not end earlier, however late the thread of stop_soon()
+ * starts. */
 static atomic_int asked_to_stop;
 
 static rill_status step_slowly(void *self, const rill_rows *rows)
@@ -346,7 +346,8 @@ static void *stop_soon(void *user)
     return NULL;
 }
 
-/* No callback runs meanwhile, because the first inputs are slow; or the reader always has another input. */
+/* The run stops although no callback runs, because the first inputs are slow; or although the reader always has another
+ * input. */
 static void stopped_from_another_thread(void **state)
 {
     static const struct {
@@ -368,13 +369,13 @@ static void stopped_from_another_thread(void **state)
             assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &b), 0);
             assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_STOPPED);
             assert_string_equal(rill_error(b.ctx), "the run was stopped");
-            assert_int_equal(b.last, b.written - 1); /* in order, without gaps */
+            assert_int_equal(b.last, b.written - 1); /* results come in order, without gaps */
             assert_int_equal(pthread_join(stopper, NULL), 0);
             end(&b);
         }
 }
 
-/* Inputs read before are decoded and written. */
+/* When the reader fails, the inputs read before are decoded and written. */
 static void reader_fails(void **state)
 {
     (void)state;
@@ -388,7 +389,8 @@ static void reader_fails(void **state)
     }
 }
 
-/* Finished results are returned in order; the failure is reported, whatever error the writer records. */
+/* When the domain fails, finished results are returned in order. The failure is reported, even if the writer records an
+ * error of its own. */
 static void domain_fails(void **state)
 {
     (void)state;
@@ -443,7 +445,7 @@ static void refusals(void **state)
     end(&b);
 }
 
-/* Whichever allocation fails, and wherever the threads are. */
+/* Whichever allocation fails, and wherever the threads are then, the run ends cleanly. */
 static void memory_is_refused(void **state)
 {
     (void)state;
@@ -506,7 +508,7 @@ static void results_arrive_one_by_one(rill_settings *s)
     s->unordered = 1;
 }
 
-/* The worker of the first input is as slow as possible: all other results come before it finishes. */
+/* The worker of the first input is as slow as possible: all other results are computed before it finishes. */
 static void a_slow_worker_delays_only_its_own(void **state)
 {
     (void)state;
@@ -524,9 +526,9 @@ static void a_slow_worker_delays_only_its_own(void **state)
     end(&b);
 }
 
-enum { MAX_AHEAD = 2 * 4096 }; /* distance from the oldest unfinished input, for two workers */
+enum { MAX_AHEAD = 2 * 4096 }; /* how far the stream may be ahead of the oldest unfinished input, for two workers */
 
-/* The gate opens when the other worker has advanced as far as it may. */
+/* The gate opens when the other worker is as far ahead as it may be. */
 static rill_status encode_ahead(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++)
@@ -547,7 +549,7 @@ static void ordered_one_by_one(rill_settings *s)
     s->n = s->max_items = 1;
 }
 
-/* Inputs of each encode call, which waits until all inputs are held by some worker. */
+/* The inputs of each encode call; the calls wait until every input is held by a worker. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -570,7 +572,7 @@ static void admit_forty(rill_settings *s)
     s->n = s->max_items = 40;
 }
 
-/* At the end of a stream inputs are divided evenly, even if one worker could admit all. */
+/* At the end of a stream inputs are divided evenly among workers, even if one worker could admit all. */
 static void inputs_are_shared_evenly(void **state)
 {
     (void)state;
@@ -591,7 +593,7 @@ static void inputs_are_shared_evenly(void **state)
     }
 }
 
-/* With ordered output, the stream advances only a bounded distance past the slow input, so memory is bounded. */
+/* With ordered output, the stream gets only a bounded distance ahead of a slow input, so memory is bounded. */
 static void a_slow_item_bounds_the_stream(void **state)
 {
     (void)state;

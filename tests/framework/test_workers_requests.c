@@ -1,6 +1,6 @@
-/* Requests through rill_run() and through workers: each has the result of an engine created with its settings; refused
- * ones fail alone; inputs leave early wherever they are, queued or held by a worker. Meant for the thread sanitizer
- * too. */
+/* Requests through rill_run() and through workers. Each request has the result of an engine created with its settings,
+ * and a refused one fails alone. Inputs can leave early wherever they are, queued or held by a worker. Meant for the
+ * thread sanitizer too. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* With one engine, or with several workers. */
+/* Run with one engine, or with several workers. */
 static void run_by(int32_t workers, const problem *p, schedule *s, const hooks *h, engine_record *out)
 {
     s->hooks = h;
@@ -23,7 +23,7 @@ static void run_by(int32_t workers, const problem *p, schedule *s, const hooks *
 
 /* --- settings of requests ----------------------------------------------------------------------------------------- */
 
-enum { VARIANTS = 4 }; /* the first has none */
+enum { VARIANTS = 4 }; /* variant 0 has no settings of its own */
 
 typedef struct variants {
     problem p[VARIANTS];
@@ -40,7 +40,7 @@ static void *request_user(variants *all, int32_t i)
     return i % 3 == 0 ? NULL : &all->p[i % VARIANTS];
 }
 
-/* The arrays are reused for the next request: the workers must have copied them. */
+/* The caller reuses the arrays for the next request, so the workers must have copied them. */
 static void set_variant(void *user, const problem *p, int32_t i, rill_request *out)
 {
     variants *all = user;
@@ -179,7 +179,7 @@ static void cancelled_anywhere(void **state)
 /* A clock read by all threads; it advances with each call of reader and writer, and each time it is read. */
 typedef struct tick_clock {
     _Atomic int64_t ticks;
-    int64_t tick_step; /* per reading */
+    int64_t tick_step; /* ticks per reading */
 } tick_clock;
 
 static double read_ticks(void *user)
@@ -206,8 +206,8 @@ static void tick(void *user, test_cancel cancel, void *runner, const engine_reco
     ((tick_clock *)user)->ticks++;
 }
 
-/* Which inputs are late depends on the threads. Others have their usual results, and inputs without a deadline are
- * never late. */
+/* Which inputs are late depends on the threads. Inputs that are not late have their usual results, and inputs without a
+ * deadline are never late. */
 static void deadlines_anywhere(void **state)
 {
     (void)state;
@@ -256,8 +256,8 @@ typedef struct bench {
     rill_workers *workers;
     harness_memory memory;
     int32_t inputs, n_read, written;
-    int32_t window;       /* of sorted inputs; 0: none */
-    int64_t results[512]; /* status of each, and its position in order of arrival */
+    int32_t window;       /* length of the windows in which inputs are sorted; 0: none */
+    int64_t results[512]; /* for each input, the status of its result and the position in order of arrival */
     int64_t order[512];
     char message[512][80];
     pthread_t caller;
@@ -300,7 +300,8 @@ static rill_status encode_when_gate_opens(void *self, int32_t m, rill_input *inp
     return toy_domain.encode(self, m, inputs);
 }
 
-/* The caller's thread has an earlier clock: by the workers' clock, everything it read with a deadline is late. */
+/* The caller's thread has an earlier clock: by the clock of the workers, every input that it read with a deadline is
+ * late. */
 static double clock_by_thread(void *user)
 {
     const bench *b = user;
@@ -364,7 +365,7 @@ static void note(bench *b, const rill_result *result)
     snprintf(b->message[result->id], sizeof b->message[0], "%s", result->message);
 }
 
-/* Decode the toy's inputs with so many workers; call end() after checking the run. */
+/* Decode the toy's inputs with this many workers; the caller calls end() after checking the run. */
 static rill_status run_through(bench *b, int32_t workers, rill_clock_fn clock, rill_read_request_fn read,
                                rill_write_fn write)
 {
@@ -390,7 +391,8 @@ static rill_status encode_and_count(void *self, int32_t m, rill_input *inputs)
     return status;
 }
 
-/* A window is read only after all of the previous one was taken: its inputs reach the domain without another read. */
+/* A window is read only after every input of the previous one was taken: these inputs reach the domain without another
+ * read. */
 static rill_status read_windows(void *user, int may_block, rill_request *out)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -428,8 +430,8 @@ static void windows_have_the_set_size(void **state)
 
 /* --- cancelling in order ------------------------------------------------------------------------------------------ */
 
-/* Input 50 is queued, since the reader's first call has not returned when it is cancelled. Ids that do not exist cannot
- * be. */
+/* Cancel input 50, which is queued: the reader's first call has not returned yet. Ids that do not exist cannot be
+ * cancelled. */
 static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
 {
     bench *b = user;
@@ -443,8 +445,8 @@ static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
     return read_text(b, out);
 }
 
-/* The first result is input 50's, while both workers wait at the gate: it waited for neither. Then inputs 0 and 1,
- * which the workers hold, are cancelled, and the gate opens. */
+/* While both workers wait at the gate, the first result is that of input 50, so it waited for neither. Then inputs 0
+ * and 1, which the workers hold, are cancelled, and the gate opens. */
 static rill_status write_and_open(void *user, const rill_result *result)
 {
     bench *b = user;
@@ -468,7 +470,7 @@ static void cancelled_while_queued_or_held(void **state)
     toy_model model;
     char message[100];
     assert_int_equal(toy_model_parse(&model, ARGUMENTS, message, sizeof message), RILL_OK);
-    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* they need more than one timestep */
+    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* inputs 0 and 1 need more than one timestep */
     assert_true(toy_input_read(&model, "in 1", 4).depth > 2);
     prepare(&b);
     assert_int_equal(begin_with(&b, "gated", 2, NULL), RILL_OK);
@@ -514,7 +516,8 @@ static rill_status read_urgent(void *user, int may_block, rill_request *out)
     return read_text(b, out);
 }
 
-/* Deadlines count from reading, so all are late before a worker takes them; inputs without one are decoded. */
+/* Deadlines count from reading, so all inputs are late before a worker takes them; inputs without a deadline are
+ * decoded. */
 static void late_while_they_wait(void **state)
 {
     (void)state;
@@ -530,13 +533,13 @@ static void late_while_they_wait(void **state)
     }
 }
 
-/* For the workers, a second passes with each encoded input. */
+/* On the workers' clock a second passes with each encoded input. */
 static double clock_by_work(void *user)
 {
     return clock_by_thread(user) == 10 ? 10 : 10 + encoded;
 }
 
-/* The last hundred have deadlines, in any order, all before a worker takes them. */
+/* The last hundred inputs have deadlines, in any order. All of them pass before a worker takes the input. */
 static int32_t timeout_of_input(int32_t i)
 {
     return i < 100 ? 0 : 1 + i * 37 % 90;
@@ -550,8 +553,8 @@ static rill_status read_half_urgent(void *user, int may_block, rill_request *out
     return read_text(b, out);
 }
 
-/* A late input does not wait for its turn, even if others were late before it: it ends with a worker's next timestep,
- * and a hundred inputs are before it. */
+/* A late input does not wait for its turn, not even behind others that were late earlier. Its result comes with a
+ * worker's next timestep, although a hundred inputs are before it. */
 static void deadlines_do_not_queue(void **state)
 {
     (void)state;
@@ -575,7 +578,7 @@ static void deadlines_do_not_queue(void **state)
 
 /* --- invalid inputs ----------------------------------------------------------------------------------------------- */
 
-/* Of ten inputs, 3 could not be read; 5 has invalid settings, 7 invalid arguments, 8 an invalid timeout. */
+/* Of every ten inputs, input 3 could not be read; 5 has invalid settings, 7 invalid arguments, 8 an invalid timeout. */
 static rill_status read_bad(void *user, int may_block, rill_request *out)
 {
     static rill_settings narrow;
@@ -623,7 +626,7 @@ static void bad_requests_fail_alone(void **state)
     }
 }
 
-/* Whichever allocation fails, and wherever the threads are. */
+/* Whichever allocation fails, and wherever the threads are then, the run ends cleanly. */
 static void memory_is_refused(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
-/* Fuzz target: whatever operations on whatever arrays the bytes name, the results equal the naive model's, and arrays of a call
- * that is over are refused. The bytes are the dice of the test "random" in tests/scripting/arrays.lua. */
+/* Fuzz target: array operations in scripts. Whatever the operations, results equal the naive model's, and arrays of an
+ * earlier call are refused. The bytes are the dice of the test "random" in tests/scripting/arrays.lua. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "array_fixture.h"
 #include "fuzz_target.h"
 
-/* One script serves all inputs, since opening one takes longer than most of them. */
+/* One script serves all inputs, since opening a script takes longer than most inputs. */
 static rill_context *ctx;
 static array_fixture fixture;
 

@@ -1,8 +1,8 @@
-/* Bytes to a vocabulary and to merges: the part before the first NUL is read as a vocab.json, the part before the next as
- * a merges.txt, and the rest is a word.
+/* Fuzz target: byte pair encoding. The part before the first NUL is read as a vocab.json, the part before the next as a
+ * merges.txt, and the rest is a word.
  *
- * Whatever the bytes: no crash, no memory left over; a vocabulary finds each of its tokens at its number; the pieces of a
- * word, put together, are the word with its end. */
+ * For any bytes: no crash and no leak. A vocabulary finds each of its tokens by its id. The subword tokens of a word,
+ * joined, are the word with its end mark. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Bytes to a configuration: the text of a script, whose table is read, with points of its sweep.
+/* Fuzz target: configurations. The bytes are the text of a script; its table is read, with points of its sweep.
  *
- * Whatever the bytes: no crash, nothing lost; a failure says something; a line that a key is told to stand in exists. The script
- * is held short: what it does before it returns is for others to try. */
+ * For any bytes: no crash and no leak. A failure has a message. A line number that is reported for a key exists in the
+ * text. The script gets small limits, since fuzz_script tests running scripts. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Bytes to a tokenizer.json and a text: the part before the first NUL is read as the file, the rest is the text.
+/* Fuzz target: tokenizer.json. The part before the first NUL is read as the file, the rest is a text.
  *
- * Whatever the bytes: no crash, no memory left over; pieces of a text are none that a vocabulary could not have; what pieces are joined to
- * is UTF-8. */
+ * For any bytes: no crash and no leak. Every subword token of the text could be in a vocabulary. Joined subword tokens
+ * are valid UTF-8. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "segmenters.h"
 #include "utf8.h"
 
-/* The pieces of a text, kept as one text with a place for each. */
+/* The subword tokens of a text, kept as one text with an offset for each. */
 typedef struct subwords {
     rill_text text;
     const char *subword[64];

@@ -1,17 +1,17 @@
-/* Bytes to a model's directory: they are edits to the files of a small model that is whole. Built once for each domain, and for each form
- * of its models, with FUZZ_MODEL.
+/* Fuzz target: model directories. The bytes are edits to the files of a small intact model. Built once for each domain
+ * and each form of its models, with FUZZ_MODEL.
  *
- * An edit is a byte that says what is done (KIND) to which file, and what that needs:
- *   set     the length in two bytes, and the whole file
- *   write   the place in two bytes, the length in one, and bytes that go over those there
- *   insert  likewise, between those there
- *   cut     the place and how many bytes go
- *   number  which run of digits in the file (one byte), and which of a few numbers stands there instead
- *   remove  the file is not there
- * Places count modulo the file's size, so that every byte does something.
+ * An edit is a byte with its kind and its file, and then the kind's arguments:
+ *   set     the length in two bytes, and the new contents of the file
+ *   write   the offset in two bytes, the length in one, and bytes that overwrite those in the file
+ *   insert  the same, but the bytes are inserted
+ *   cut     the offset, and how many bytes are removed
+ *   number  which run of digits in the file (one byte), and which of a few numbers replaces it
+ *   remove  the file is deleted
+ * Offsets count modulo the file's size, so that every byte has an effect.
  *
- * Whatever the bytes: no crash, no hang, no memory left over, no more than a hundred megabytes; a failure says something. A model that
- * opens decodes a line through an engine, and the result is one output or more, or says why there is none. */
+ * For any bytes: no crash, no hang, no leak, and at most a hundred megabytes. A failure has a message. A model that opens
+ * decodes a line through an engine: the result has one output or more, or an error. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@
 enum { MAX_FILES = 8, LARGEST = 1 << 18 };
 
 typedef struct model {
-    const char *domain, *folder; /* under tests/data */
+    const char *domain, *folder; /* domain; the model's folder in tests/data */
     const char *name[MAX_FILES];
-    const char *lexicon; /* what lexicon.tsv holds, which the data have not */
+    const char *lexicon; /* contents of lexicon.tsv, which tests/data lacks */
     const char *line;
     int tokenized;
 } model;
@@ -66,7 +66,7 @@ typedef struct content {
     uint8_t bytes[LARGEST];
 } content;
 
-static content whole[MAX_FILES], file[MAX_FILES]; /* as they are, and edited */
+static content whole[MAX_FILES], file[MAX_FILES]; /* the files of the intact model, and after the edits */
 static int n_files;
 
 static void read_files(const model *m)
@@ -134,7 +134,7 @@ static const uint8_t *take_bytes(reader *r, size_t *length)
     return bytes;
 }
 
-/* Replace `gone` bytes at `at` by others. */
+/* Replace `gone` bytes at `offset` by others. */
 static void splice(content *c, size_t offset, size_t gone, const void *bytes, size_t length)
 {
     if (offset > c->length) offset = c->length;
@@ -193,7 +193,7 @@ static void edit(reader *r)
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
-/* A hundred megabytes are all there is. */
+/* An allocator with a limit of a hundred megabytes. */
 static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     size_t *used = user;

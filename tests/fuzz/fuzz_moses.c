@@ -1,7 +1,7 @@
-/* Bytes to tokens and back: the part before the first NUL is a list of nonbreaking prefixes, the rest a text.
+/* Fuzz target: Moses' tokenizer. The part before the first NUL is a list of nonbreaking prefixes, the rest a text.
  *
- * For any bytes: no crash, no leak; tokens are UTF-8 without white space and without the characters that are
- * escaped; texts made of them are UTF-8 of one line. */
+ * For any bytes: no crash and no leak. Tokens are UTF-8 without white space and without the characters that are
+ * escaped. Texts made from tokens are one line of UTF-8. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,10 @@ static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)
 
 typedef struct collector {
     rill_text *out;
-    const char *escaped; /* characters that tokens do not contain */
+    const char *escaped; /* characters that a token may not contain */
 } collector;
 
-/* An ampersand stands for itself in escapes only, which end in a semicolon. */
+/* An ampersand may occur only as the start of an escape, which ends in a semicolon. */
 static rill_status collect(void *user, const char *token, size_t length)
 {
     const collector *c = user;

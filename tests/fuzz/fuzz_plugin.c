@@ -1,9 +1,11 @@
-/* A domain, a heuristic, a scorer and a scheduler that slip, over the toy domain: whatever they say, a run gives results that are in order
- * or an error with a message; no crash, no hang, nothing left over. Where only the scheduler slips, and the run goes on, the results are
- * those of a run without slips, for a schedule changes no answer.
+/* Fuzz target: a plugin that makes mistakes: a domain, a heuristic, a scorer and a scheduler over the toy domain.
+ * Whatever they return, a run gives results in order or an error with a message: no crash, no hang, no leak. If only
+ * the scheduler makes mistakes and the run goes on, results are those of a run without mistakes, since a schedule
+ * changes no result.
  *
- * The bytes say what the toy is like, who slips, and at each call whether and how: bytes that run out are honest. What is not
- * tried is memory that is not a plugin's own: nobody can guard against that in one process. */
+ * The bytes say what the toy is like, which parts make mistakes, and at each call whether and which. When the bytes
+ * have run out, calls are correct. Plugins that write to memory that is not theirs are not tested: nobody can guard
+ * against that in one process. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,11 +18,11 @@
 enum { INPUTS = 6, MAX_MEMORY = 64 << 20 };
 enum { FAULTY_DOMAIN = 1, FAULTY_HEURISTIC = 2, FAULTY_SCORER = 4, FAULTY_SCHEDULER = 8 };
 
-/* The tables of a plugin have no other place for what they share. */
+/* Global, since a plugin's tables have no place for data that they share. */
 static dice input_dice;
 static int faulty_parts;
 
-/* 0: be honest; else one of the `kinds` ways to slip. */
+/* Return 0 to behave correctly, else one of `kinds` mistakes. */
 static int choose_fault(int whose, int kinds)
 {
     return (faulty_parts & whose) != 0 && dice_chance(&input_dice, 20) ? dice_range(&input_dice, 1, kinds) : 0;
@@ -140,7 +142,7 @@ static rill_status faulty_score(void *self, const rill_rows *rows, const rill_sc
     return status;
 }
 
-/* The toy's own knows what each score must be, which is not for a run with scores that are not the toy's. */
+/* As the toy's function, which cannot be used: it checks each score, and here scores may be wrong. */
 static rill_status faulty_finalize(void *self, const rill_hypothesis *h, rill_text *out)
 {
     (void)self;
@@ -210,8 +212,8 @@ static rill_status faulty_modify(void *self, const rill_scorer_rows *rows, rill_
     for (int32_t r = 0; r < rows->n && status == RILL_OK; r++)
         if (choose_fault(FAULTY_SCORER, 1))
             status = add_odd_modifier(modifiers, dice_chance(&input_dice, 10) ? odd_integer() : r);
-    if (choose_fault(FAULTY_SCORER, 1))
-        return dice_chance(&input_dice, 50) ? odd_status() : RILL_OK; /* and reports no failure */
+    if (choose_fault(FAULTY_SCORER, 1)) /* an invalid modifier whose error status the scorer does not return */
+        return dice_chance(&input_dice, 50) ? odd_status() : RILL_OK;
     return status;
 }
 
@@ -267,12 +269,12 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
     return fresh;
 }
 
-/* What came of a run. */
+/* The outcome of a run. */
 typedef struct outcome {
     rill_status status;
-    int64_t next;     /* id of the result that comes next */
-    int32_t n;        /* results */
-    uint64_t results; /* a hash of all */
+    int64_t next;     /* smallest id that the next result may have */
+    int32_t n;        /* number of results */
+    uint64_t results; /* hash of all results */
     int32_t n_best;
 } outcome;
 
@@ -296,7 +298,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 static rill_status take_result(void *user, const rill_result *result)
 {
     outcome *o = user;
-    require(result->id >= o->next); /* a run that broke off leaves some out */
+    require(result->id >= o->next); /* a run that ended with an error may leave ids out */
     o->next = result->id + 1;
     o->n++;
     require(result->status == RILL_OK ? result->n_outputs > 0 && result->n_outputs <= o->n_best

@@ -1,7 +1,7 @@
-/* Bytes to a lexicon and a question: the part before the first NUL is read as a lexicon.tsv, the rest as a line.
+/* Fuzz target: questions with a lexicon. The part before the first NUL is read as a lexicon.tsv, the rest as a line.
  *
- * For any bytes: no crash, no leak, no empty token, every placeholder has a constant, and canonical logical forms
- * are their own canonical form. */
+ * For any bytes: no crash, no leak and no empty token. Every placeholder has a constant. A canonical logical form is
+ * its own canonical form. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Bytes to the files that `rill run` loads before it opens a model: the part before the first NUL is run.lua, the
- * part before the next plugin.lua in the same folder, and the rest config.json of the directory "model". There is
+/* Fuzz target: the files that `rill run` loads before it opens a model. The part before the first NUL is run.lua, and
+ * the part before the next is plugin.lua in the same folder. The rest is config.json of the folder "model". There is
  * also a file "native.so", which is no library.
  *
- * For any bytes: no crash, and no new files; without the user's permission neither native code is loaded nor a file
+ * For any bytes: no crash and no new files. Without the user's permission no native code is loaded and no file is
  * opened for writing. Messages go to standard error and are ignored. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int count_files(const char *folder)
     return n;
 }
 
-/* What an output may be that no option names. */
+/* Whether the output path that a run file gives is harmless if no option names it: refused, absent or "-". */
 static int harmless(const cli_runfile *file, const char *key, const char *output_path)
 {
     const char *path = NULL;

@@ -1,5 +1,7 @@
-/* Any text as a script with small limits. Its declarations are then used: heuristics, scorers and schedulers on the
- * toy domain, domains alone. For any text: no crash, no hang, no leak, and a message for each failure. */
+/* Fuzz target: any text as a script with small limits. Its declarations are then used: heuristics, scorers and
+ * schedulers with the toy domain, domains alone.
+ *
+ * For any text: no crash, no hang, no leak, and a message for each failure. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,7 @@ static void run(rill_context *ctx, rill_model *model, const rill_engine_setup *s
 }
 
 typedef struct plugin_use {
-    const char *domain; /* NULL: the toy */
+    const char *domain; /* NULL: the toy domain */
     rill_chain_entry heuristic, scorer, scheduler;
 } plugin_use;
 
@@ -89,7 +91,7 @@ static void use_all(rill_context *ctx, rill_registry_mark mark)
 
 /* --- the target --------------------------------------------------------------------------------------------------- */
 
-/* The C library's, with a sum: chunks hide from a leak checker what they hold. */
+/* The C library's allocator, with the sum of sizes: a leak checker cannot see blocks within the library's chunks. */
 static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     size_t *held = user;

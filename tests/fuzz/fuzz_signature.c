@@ -1,7 +1,7 @@
-/* Bytes to a signature.
+/* Fuzz target: signatures of native functions.
  *
- * For any bytes: no crash; an error has a message and a column inside the text (or right after it); an accepted
- * signature has at most 32 arguments and reads the same when it is written and read again. */
+ * For any bytes: no crash. An error has a message and a column within the text or right after it. An accepted signature
+ * has at most 32 arguments, and reads the same after it is written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

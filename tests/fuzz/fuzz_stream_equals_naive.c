@@ -1,7 +1,7 @@
-/* Fuzz target: whatever problem and schedule the bytes describe, the streamed result equals the naive one.
+/* Fuzz target: for any problem and schedule, the results of the streaming engine equal those of the naive search.
  *
- * The bytes answer the same questions as a random test's seed (support/dice.h), so every input is a legal problem and no byte
- * is wasted on syntax. A difference, a breach of the domain's contract or a leak aborts. */
+ * The bytes answer the same questions as the seed of a random test (support/dice.h). So every input is a valid problem,
+ * and no byte is wasted on syntax. A difference, a breach of the domain's contract or a leak aborts. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Shared by fuzz targets: the entry that a driver calls, and checks that must hold for any bytes. */
+/* Shared by fuzz targets: the function that a driver calls, and a check that aborts. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Prints the failed check before it aborts. */
+/* Print the failed check, then abort. */
 #define require(condition) require_true((condition) != 0, #condition, __FILE__, __LINE__)
 static inline void require_true(int held, const char *condition, const char *file, int line)
 {
@@ -18,7 +18,7 @@ static inline void require_true(int held, const char *condition, const char *fil
     abort();
 }
 
-/* Bytes before the first NUL; all without one. */
+/* Return the number of bytes before the first NUL; all of them if there is none. */
 static inline size_t cut(const char *bytes, size_t size)
 {
     const char *end = size > 0 ? memchr(bytes, 0, size) : NULL;

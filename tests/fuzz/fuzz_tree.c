@@ -1,4 +1,4 @@
-/* Bytes to trees: a tree that was read can be written, in one line and indented, and reads back as the same tree.
+/* Fuzz target: trees. A tree that was read can be written, in one line and indented, and reads back as the same tree.
  *
  * For any bytes: no crash, no leak, consistent spans, and a reader that always ends. */
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* Bytes to a trie file (trie_file.c): unchanged if the first is odd, else as the numbers after a header that fits
- * them.
+/* Fuzz target: trie files (trie_file.c). If the first byte is odd, the bytes are the file; otherwise they are the
+ * numbers after a header that matches them.
  *
- * For any bytes: no crash, no leak, a message for a refused file; in an accepted one every node but the root is the
- * child of exactly one node, and found by its action. */
+ * For any bytes: no crash and no leak. A refused file has a message. In an accepted file every node except the root is
+ * the child of exactly one node, and is found by its action. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,9 +1,10 @@
-/* Runs a fuzz target without a fuzzing engine: to replay corpora as ordinary tests, to debug a crash, and for a
- * short run of reproducible random inputs.
+/* Runs a fuzz target without a fuzzing engine. It replays corpora as ordinary tests, helps to debug a crash, and makes
+ * a short run of reproducible random inputs.
  *
  * usage: fuzz_NAME [--mutate N] FILE|FOLDER...
- * First all files are replayed, then N mutations of files drawn from them. `--mutate N@SEED` draws others. A
- * mutation that crashes the process is left in the file that RILL_FUZZ_LEAVE names. */
+ * First all files are replayed, then N mutations of files drawn from them.
+ * `--mutate N@SEED` draws other mutations. If a mutation crashes the process, it is left in the file that
+ * RILL_FUZZ_LEAVE names. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,13 +22,13 @@ typedef struct bytes {
     size_t size;
 } bytes;
 
-/* What was read. */
+/* The contents of the files read. */
 static bytes seeds[MAX_SEEDS];
 static size_t n_seeds;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* An exact copy, so that the address sanitizer detects a read beyond the end. */
+/* Run the target on a copy of exactly this size, so that the address sanitizer detects a read beyond the end. */
 static void run_exactly(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size > 0 ? size : 1);
@@ -58,7 +59,7 @@ static int replay_file(const char *path)
     return bad ? -1 : 1;
 }
 
-/* Returns how many files were replayed, or -1. */
+/* Return how many files were replayed, or -1. */
 static int replay(const char *path)
 {
     char inside[4096];
@@ -76,13 +77,13 @@ static int replay(const char *path)
 
 /* --- mutations ---------------------------------------------------------------------------------------------------- */
 
-/* One change: a byte, a run of bytes copied to elsewhere, taken out, put in, or the rest cut off. */
+/* Make one change: write a byte, copy, remove or insert a run of bytes, or cut off the rest. */
 static size_t mutate(dice *d, uint8_t *data, size_t size)
 {
     size_t offset = (size_t)dice_range(d, 0, (int32_t)size), length = (size_t)dice_range(d, 1, 16);
     size_t from = (size_t)dice_range(d, 0, (int32_t)size);
     if (length > size - offset) length = size - offset;
-    if (size < LARGEST / 2 && dice_chance(d, 25)) { /* put in: random bytes */
+    if (size < LARGEST / 2 && dice_chance(d, 25)) { /* insert random bytes */
         size_t more = (size_t)dice_range(d, 1, 16);
         memmove(data + offset + more, data + offset, size - offset);
         for (size_t i = 0; i < more; i++) data[offset + i] = (uint8_t)dice_range(d, 0, 255);

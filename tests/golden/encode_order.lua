@@ -1,5 +1,6 @@
--- A domain whose outputs tell when their inputs were encoded: "3.2" is the second input of the third group. A group is what is
--- encoded between two timesteps. An input is a number, and its output takes so many actions more.
+-- A test domain whose outputs show when their inputs were encoded: "3.2" is the second input of the third group. A
+-- group is all inputs that are encoded between two timesteps. An input is a number, and its output has that many
+-- actions more.
 
 local actions = { "end", "." }
 for digit = 0, 9 do actions[#actions + 1] = tostring(digit) end

@@ -26,7 +26,10 @@ cases=0 failures=0 most=1000 # inputs of the small form
 if [ "$kernels" = ref ] && [ "$mode" = check ]; then mode=small; fi # plain C takes minutes
 
 alike=${kernels%vnni}                          # int8 sums are exact with VNNI and without
-case $kernels in neon*) alike=avx2 ;; esac     # eight lanes, every operation rounded alike (kernels/arm/vec_neon.h)
+case $kernels in
+neon*) alike=avx2 ;; # eight lanes, every operation rounded alike (kernels/arm/vec_neon.h)
+amx) alike=avx512 ;; # but for bf16
+esac
 if [ "$mode" = make ] && [ ! -e "$expected/kernels" ]; then echo "$alike" >"$expected/kernels"; fi
 exact=0
 [ "$(cat "$expected/kernels")" != "$alike" ] || [ ${#on[@]} -gt 0 ] || exact=1
@@ -43,7 +46,7 @@ own_file() {
   [ $exact = 0 ] && [ ${#on[@]} = 0 ] || return 0
   case $1-$kernels in
   *int8*) echo "$expected/${alike%bf16}/$1.txt" ;; # int8 is multiplied alike
-  *bf16*-avx512bf16) echo "$expected/$kernels/$1.txt" ;;
+  *bf16*-avx512bf16 | *bf16*-amx) echo "$expected/$kernels/$1.txt" ;;
   esac
 }
 
@@ -108,7 +111,7 @@ compare() { # compare NAME WHAT: files "wanted" and "found"
   # forced actions within 3e-2, and 2 of 10 lines whose neighbours in a list changed places. On a GPU, 1 of 150 links of an alignment fell
   # below the threshold.
   case ${on[*]}$1-$kernels in
-  *device*bf16*-* | *bf16*-avx512bf16) most=0.25 within=3e-2 && sed -E -i 's/ [0-9]+-[0-9]+//g' wanted found ;;
+  *device*bf16*-* | *bf16*-avx512bf16 | *bf16*-amx) most=0.25 within=3e-2 && sed -E -i 's/ [0-9]+-[0-9]+//g' wanted found ;;
   *device*-f16-*) within=1e-3 ;;
   esac
   nearly wanted found $most $within >report || failed "$1: $2"

@@ -1,5 +1,5 @@
-/* Prints the name of the kernels in use: results must equal the golden files to the bit if the same kernels made
- * them. */
+/* Prints the name of the kernels in use. Results must equal the golden files to the bit if the same kernels made these
+ * files. */
 #include <stdio.h>
 
 #include "kernels.h"

@@ -1,9 +1,9 @@
--- Scorers that speak of actions which the model ranks anywhere: what they lift, allow and ban is looked up. Which actions those
--- are follows from the timestep and the last action alone, so that no schedule changes them.
+-- Scorers of actions that the model may rank anywhere, so that their log-probabilities must be looked up by id. The
+-- actions depend only on the timestep and the last action, so that no schedule changes them.
 
 local function hash(rows, r, salt) return (rows.timestep[r] * 7919 + (rows.last[r] + 1) * 104729 + salt * 31337) % rows.actions end
 
--- lifted:BONUS: five actions of each row, of the whole range, get BONUS and a little more each.
+-- lifted:BONUS: five random actions of each row get BONUS, and up to 5/8 more.
 rill.scorer{
   name = "lifted", arguments = "BONUS", summary = "lift five actions of each row, wherever the model ranks them",
   create = function(text) return tonumber(text) end,
@@ -14,7 +14,7 @@ rill.scorer{
   end,
 }
 
--- among:SHARE: one action in SHARE is allowed, and the first three, which every domain needs to go on.
+-- among:SHARE: one action in SHARE is allowed, besides the first three, which every domain needs to go on.
 rill.scorer{
   name = "among", arguments = "SHARE", summary = "allow one action in SHARE",
   create = function(text) return tonumber(text) end,
@@ -27,13 +27,13 @@ rill.scorer{
   end,
 }
 
--- ruled: bans, end rules, rewards and limits together.
+-- ruled: bans, end rules, rewards and limits combined.
 rill.scorer{
   name = "ruled", summary = "every other kind of statement at once",
   score = function(rows)
     rows:reward(nil, 0.25)
     rows:end_reward(nil, -0.5)
-    local ends = rows:find("</s>") -- a parser's outputs end by themselves
+    local ends = rows:find("</s>") -- parsers have no end action: their outputs end by themselves
     for r = 1, rows.size do
       if rows.last[r] > 2 then rows:ban(r, rows.last[r]) end
       rows:ban(r, 3 + hash(rows, r, 9) % (rows.actions - 3))

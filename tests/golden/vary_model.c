@@ -1,10 +1,11 @@
-/* A translation model made of another: its weights a little off, its decoder deeper, its lengths shorter.
+/* Make a variant of a translation model: slightly different weights, a deeper decoder, shorter maximum lengths.
  *
  *   vary_model FROM TO SEED LAYERS POSITIONS
  *
- * FROM is a directory with a Marian model in fp16, TO one that exists. Every weight keeps its sign and exponent and gets other low
- * bits, by a hash of SEED, the tensor's name and its place: so a variant is the same on every machine. Decoder layer i of LAYERS is
- * made of layer i % n of the n that exist. POSITIONS is what inputs and outputs may have at most. Texts are copied by the caller. */
+ * FROM is a directory with a Marian model in fp16, TO an existing directory. Every weight keeps its sign and exponent and
+ * gets other low bits, from a hash of SEED, the tensor's name and the weight's index, so a variant is the same on every
+ * machine. The decoder gets LAYERS layers; layer i is made from layer i % n of the n in FROM. POSITIONS is the maximum
+ * length of inputs and outputs. The caller copies the tokenizer's files. */
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGED_BITS = 5 }; /* of the 10 that a number of 16 bits has: up to 3 % of it */
+enum { CHANGED_BITS = 5 }; /* of the 10 bits of a 16-bit number's mantissa; this changes a number by up to 3 % */
 
 static const char layer_prefix[] = "model.decoder.layers.";
 
@@ -50,7 +51,7 @@ static uint64_t hash_name(const char *name, uint64_t seed)
     return seed;
 }
 
-/* The file being written: a growing header, and the tensors' bytes one after the other. */
+/* The file being written: its header, which grows, and the bytes of the tensors one after the other. */
 typedef struct writer {
     json_t *header;
     FILE *out;
@@ -81,7 +82,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The layer that a tensor belongs to, or -1; *rest: what follows its number. */
+/* Return the number of the layer that a tensor belongs to, or -1; *rest: the name after the number. */
 static int tensor_layer(const char *name, const char **rest)
 {
     if (strncmp(name, layer_prefix, sizeof layer_prefix - 1) != 0) return -1;
@@ -132,7 +133,7 @@ static uint64_t read_size(const unsigned char *bytes)
     return size;
 }
 
-/* The header stands in front but is known last: the bytes go into a temporary file first. */
+/* The header comes first in the file but is known last, so the tensors are in a temporary file until now. */
 static void finish_weights(writer *w, const char *folder)
 {
     char *text = checked_memory(json_dumps(w->header, JSON_COMPACT | JSON_SORT_KEYS), "header");

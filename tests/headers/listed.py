@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Compare the public headers in folders with the list that is compiled alone, and look that each type is declared by one of them: C takes
-two declarations of one structure for the same type, so a caller could close one with the other's function.
+"""Compare the public headers in folders with the list of headers that are compiled alone, and check that only one header declares
+each type. C would take two declarations of one struct for the same type, so a caller could pass an object to the wrong close
+function.
 
 usage: listed.py FOLDER... -- NAME..."""
 import collections
@@ -21,7 +22,7 @@ named = collections.defaultdict(set)
 for path in headers:
     for name, body in re.findall(r"^typedef (?:struct|enum|union) (\w+)( \{)?", path.read_text(encoding="utf-8"), flags=re.M):
         (declared if body else named)[name].add(path.name)
-for name, files in named.items():  # a type that callers only name has one header too, unless plugin authors see its members
+for name, files in named.items():  # a type without visible members also belongs to one header, unless plugin authors see its members
     if name not in declared:
         declared[name] = files
 twice = sorted(f"{name} ({', '.join(sorted(files))})" for name, files in declared.items() if len(files) > 1)

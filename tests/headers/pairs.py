@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compile every two public headers together, in both orders, so that no name means two things in the public interface.
 
-Two units do that: one includes all headers, the other all of them in reverse.
+Two source files do that: one includes all headers, the other includes them in reverse order.
 
 usage: pairs.py COMPILER LANGUAGE FOLDER... -- NAME...    LANGUAGE: c or c++"""
 import pathlib

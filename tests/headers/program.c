@@ -1,5 +1,5 @@
-/* A program as versions.py compiles it against several versions of the headers: it makes every struct that a program makes, reads every one
- * that librill makes, and uses no struct's last member. */
+/* A program that versions.py compiles against several versions of the headers. It fills every struct that a program
+ * makes, reads every struct that librill makes, and uses no struct's last member. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { INPUTS = sizeof inputs / sizeof *inputs };
 
 typedef struct program {
     rill_context *ctx;
-    rill_settings own; /* of every second input */
+    rill_settings own; /* settings of every second input */
     int read, reports;
 } program;
 
@@ -50,7 +50,7 @@ static rill_status print_result(void *user, const rill_result *result)
 
 static rill_status run(program *p, const char *model, rill_workers **workers)
 {
-    /* After its struct a program may have anything. */
+    /* The bytes after a program's struct may have any value. */
     struct {
         rill_engine_setup setup;
         char after[64];
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     rill_cost cost = {.struct_size = sizeof cost};
     const rill_context_options options = {.struct_size = sizeof options};
     if (argc != 2 || rill_context_create(&p.ctx, &options) < 0) {
-        /* without a context there is no sentence */
+        /* without a context there is no message, only a status */
         fprintf(stderr, "%s: rebuild the program\n", rill_status_name(RILL_ERR_ABI));
         return 1;
     }

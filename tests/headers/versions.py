@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Run a program that was built against the headers of another minor version with this librill.
 
-The older version's structs lack the last member of this version's; the newer one's have a member more. The program of the older version
-must print what this version's prints. The newer one's, whose member librill does not know, is refused.
+Structs of the older version lack the last member of this version's structs; structs of the newer version have one member more. The
+program built with the older version must print the same as the one built with this version. The program built with the newer
+version is refused, since librill does not know its member.
 
 usage: versions.py COMPILER PROGRAM MODEL LIBRARY... -- FOLDER..."""
 import pathlib
@@ -11,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 
-# Structs that a program makes, and structs that librill makes.
+# All structs that may grow: those that a program makes, and those that librill makes.
 GROWING = ["rill_context_options", "rill_open_options", "rill_workers_options", "rill_settings", "rill_engine_setup", "rill_request",
            "rill_script_options", "rill_stats", "rill_cost", "rill_progress", "rill_output", "rill_result"]
 
 
 def change(text, name, member):
-    """Remove the struct's last member, or append one. Returns the text and the member."""
+    """Remove the struct's last member, or append one. Return the text and the member."""
     found = re.search(r"typedef struct %s \{(.*?)\n\} %s;" % (name, name), text, re.S)
     if found is None:
         return text, None

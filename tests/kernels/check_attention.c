@@ -12,17 +12,17 @@
 typedef struct problem {
     size_t rows, slots, key, longest, ldq, ldp, ldo;
     size_t value;           /* width of a head's values */
-    size_t heads, ldk, ldv; /* ldk, ldv: over all heads, with gaps of 2 and 1 */
+    size_t heads, ldk, ldv; /* ldk, ldv: floats per row of keys and values, over all heads, with gaps of 2 and 1 */
     float *additive;        /* [heads * key], or NULL */
     float *relative;        /* [heads, 2 reach + 1], or NULL */
     size_t reach;
-    int32_t *place;          /* [rows], or NULL: the last position */
+    int32_t *place;          /* [rows]: position of the query; NULL: the last position */
     float *query;            /* [table, heads * key] */
     float *memory, *other;   /* [rows of all slots, ldk], [.., ldv]: keys, values */
-    int32_t first[8], *path; /* first row of each slot; or, with walk, its entries of the path */
+    int32_t first[8], *path; /* [slots]: first row of each slot; with `walk`, its first entry in `path` */
     int32_t length[8], *slot, *query_index;
     float scale;
-    int walk; /* paths give the memory rows */
+    int walk; /* the rows of keys and values are given by `path` */
 } problem;
 
 static problem draw(check *c)
@@ -63,7 +63,7 @@ static problem draw(check *c)
     p.slot = buffer_int(c, p.rows);
     p.query_index = buffer_int(c, p.rows);
     for (size_t r = 0; r < p.rows; r++) {
-        const int same = r > 0 && dice_below(c, 5) > 0; /* consecutive rows of one slot */
+        const int same = r > 0 && dice_below(c, 5) > 0; /* rows often follow each other in one slot */
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
@@ -183,7 +183,7 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
     }
 }
 
-/* A NaN in one query reaches that head's weights and context, and no other head or row. */
+/* A NaN in one query must reach that head's weights and context, and no other head or row. */
 static void expect_contained(check *c, const problem *p, const float *weights, const float *out)
 {
     if (p->rows == 0) return;

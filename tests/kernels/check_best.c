@@ -13,7 +13,7 @@ typedef struct problem {
     uint64_t *legal;
     int32_t *add_index, *legal_index;
     int raw;
-    int wants_norm; /* 1: log_norm is wanted; with softmax always, for the comparison */
+    int wants_norm; /* 1: log_norm is requested; with softmax it always is, for the comparison */
 } problem;
 
 /* CLOSE: distinct logits, most of them with equal log-probabilities. FALLING: the best are adjacent, as in vocabularies
@@ -41,7 +41,7 @@ static problem draw(check *c, unsigned round)
     p.rows = p.symbols > 1000 ? dice_from(c, 0, 2) : dice_from(c, 0, 20);
     p.best = dice_below(c, 3) ? dice_from(c, 1, 24) : dice_from(c, 1, 160);
     if (p.symbols > 1000 && !dice_below(c, 3))
-        p.best = dice_from(c, 200, p.symbols + 10); /* selected by radix counting */
+        p.best = dice_from(c, 200, p.symbols + 10); /* so many best symbols are selected by radix counting */
     p.ldl = p.symbols + dice_below(c, 3);
     p.ldo = p.best + dice_below(c, 3);
     p.table = 3;

@@ -34,6 +34,9 @@ static problem draw(check *c, int hard, rill_dtype dtype)
     problem p = {.dtype = dtype, .rows = dice_from(c, 0, 45), .n = dice_from(c, 1, 200), .k = dice_from(c, 1, 90)};
     if (dice_below(c, 4) == 0) p.rows = dice_from(c, 90, 220), p.n = dice_from(c, 1, 80);
     if (dice_below(c, 8) == 0) p.rows = dice_from(c, 250, 530), p.n = dice_from(c, 1, 40), p.k = dice_from(c, 1, 40);
+    /* K that fills whole registers of AMX, but for up to 3 or 1 values */
+    const size_t whole = dtype == RILL_DTYPE_BF16 ? 32 : 64;
+    if ((c->k.isa & RILL_ISA_AMX) && dice_below(c, 2)) p.k = dice_from(c, 1, 3) * whole - dice_below(c, whole / 16);
     p.table = p.rows + dice_below(c, 9) + 1;
     p.lda = p.k + dice_below(c, 5);
     p.ldc = p.n + dice_below(c, 5);
@@ -58,7 +61,7 @@ static problem draw(check *c, int hard, rill_dtype dtype)
     return p;
 }
 
-/* Scratch memory for the call, full of NaN; NULL if it needs none. */
+/* Return scratch memory for the call, filled with NaNs; NULL if the call needs none. */
 static void *dirty_scratch(check *c, const rill_weights *w, size_t rows)
 {
     const size_t bytes = rill_gemm_scratch_size(w, rows);
@@ -79,7 +82,7 @@ static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-/* To bf16 and back, by definition: the nearest value, ties to even. */
+/* Convert to bf16 and back by definition: the nearest value, ties to even. */
 static float rounded(float x)
 {
     uint32_t bits, low;
@@ -94,35 +97,49 @@ static float rounded(float x)
     return below < above ? down : up;
 }
 
-/* 1: bf16 weights are multiplied by rows that are rounded too; 0: in fp32. */
+/* 1: the set multiplies bf16 weights by rows that are rounded to bf16 too; 0: it multiplies in fp32. */
 static int multiplies_bf16(const check *c, const problem *p)
 {
     return p->dtype == RILL_DTYPE_BF16 && (c->k.isa & RILL_ISA_AVX512_BF16) != 0;
 }
 
-/* Denormal numbers as zeros of their sign, as vdpbf16ps reads and writes them. */
+/* Denormal numbers become zeros of their sign, as vdpbf16ps reads and writes them. */
 static float flushed(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
 }
 
-/* Element (r, n) as vdpbf16ps computes it, before the activation: for each pair of k the fused products of the odd k, then of the even one.
- * *size: bound of the error by rounding the row and by flushing. */
-static float value_bf16(const problem *p, size_t r, size_t n, double *size)
+/* 1: the GEMM uses tdpbf16ps, which needs whole registers of 32 k. Packed weights fill the last pair of k with zeros. */
+static int multiplies_tiles(const check *c, const problem *p)
+{
+    return (c->k.isa & RILL_ISA_AMX) != 0 && (p->k + 1) / 2 % 16 == 0;
+}
+
+/* Element (r, n) as the processor computes it, before the activation. vdpbf16ps adds to the sum the product of the odd k of each pair,
+ * then of the even one. tdpbf16ps sums the even k and the odd k of 32 apart, and adds both to the sum; bias and add come last.
+ * *size: a bound of the error from rounding the row and from flushing denormals. */
+static float value_bf16(const problem *p, int tiles, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
     float sum = p->bias ? p->bias[n] : 0.0f;
     if (p->add && p->add_index[r] >= 0) sum += p->add[(size_t)p->add_index[r] * p->n + n];
-    sum = flushed(sum);
+    const float start = sum;
+    float chain[2] = {0.0f, 0.0f};
+    sum = tiles ? 0.0f : flushed(sum);
     *size = 0.0;
     for (size_t pair = 0; pair < p->k; pair += 2)
         for (size_t k = pair + 2; k-- > pair;) {
             const float x = k < p->k ? flushed(a[k]) : 0.0f, y = k < p->k ? rounded(w[k]) : 0.0f;
-            sum = flushed(fmaf(rounded(x), flushed(y), sum));
+            float *const to = tiles ? &chain[k % 2] : &sum;
+            *to = flushed(fmaf(rounded(x), flushed(y), *to));
             if (k < p->k)
                 *size += fabs((double)a[k] * (double)y) * (x != a[k] || flushed(y) != y ? 1.0 : 0x1p-8) + 0x1p-125;
+            if (tiles && k % 32 == 30) {
+                sum = flushed(sum + flushed(chain[0] + chain[1]));
+                chain[0] = chain[1] = 0.0f;
+            }
         }
-    return sum;
+    return tiles ? start + sum : sum;
 }
 
 /* Numbers as int8: the nearest to x / unit, with ties as the header states. */
@@ -138,7 +155,8 @@ static quantised quantise(const float *x, size_t n)
     return (quantised){max / 127.0f, 127.0f / max};
 }
 
-/* Exact element (r, n) of an int8 product before its activation. *size: bound of the quantisation error. */
+/* Return the exact element (r, n) of an int8 product before its activation. *size: a bound of the quantisation
+ * error. */
 static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
@@ -151,14 +169,15 @@ static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
         sum += (int64_t)rintf(a[k] * qa.inverse) * (int64_t)rintf(w[k] * qw.inverse);
         *size += 0.501 *
                  (fabs((double)w[k]) * (double)qa.unit + (fabs((double)a[k]) + (double)qa.unit) * (double)qw.unit);
-        /* numbers all below 2^-100 count as zero */
+        /* a row of numbers below 2^-100 counts as zeros */
         if (qa.unit == 0.0f || qw.unit == 0.0f) *size += fabs((double)a[k] * (double)w[k]);
     }
     const float unit = qa.unit * qw.unit, product = (float)sum * unit;
     return start + product;
 }
 
-/* The activation of x, in double. An activation without a case here is compared with its elementwise function. */
+/* Compute the activation of x in double. An activation without a case here is compared with its elementwise
+ * function. */
 static double activated(const check *c, rill_activation activation, double x)
 {
     float y, rounded_x = (float)x;
@@ -192,7 +211,8 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     double tolerance = ((double)p->k + 3.0) * 0x1p-24 * size + (double)p->k * 0x1p-149;
     if (p->dtype == RILL_DTYPE_U8S8 || multiplies_bf16(c, p)) {
         from = sum;
-        sum = (double)(p->dtype == RILL_DTYPE_U8S8 ? value_u8s8 : value_bf16)(p, r, n, &drift);
+        sum = p->dtype == RILL_DTYPE_U8S8 ? (double)value_u8s8(p, r, n, &drift)
+                                          : (double)value_bf16(p, multiplies_tiles(c, p), r, n, &drift);
         EXPECT(c, near(sum, from, drift + tolerance) || !(fabs(sum) <= 3.4e38), "%zu,%zu: %.9g is not near %.9g", r, n,
                sum, from);
         tolerance = 0.0;
@@ -202,7 +222,7 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     if (p->activation == RILL_TANH || p->activation == RILL_SIGMOID)
         tolerance = fmin(tolerance, 2.0) + 3e-7;
     else if (p->activation != RILL_LINEAR && p->activation != RILL_RELU)
-        /* Slopes up to 1.13, then a few ulp of the value, and the absolute error of the tail times |x|. */
+        /* The slope is up to 1.13; added are a few ulp of the value, and the absolute error of the tail times |x|. */
         tolerance = 1.15 * tolerance + 4e-7 * fabs(sum);
     sum = activated(c, p->activation, sum);
     EXPECT(c, near((double)got, sum, tolerance), "C(%zu,%zu) = %.9g, not %.9g +- %.2g", r, n, (double)got, sum,
@@ -221,7 +241,7 @@ static void expect_gaps(check *c, const problem *p, const float *out)
     }
 }
 
-/* `count` rows of the call, repeated in this order, contiguous or gathered, give the same bits. */
+/* `count` rows of the call, repeated in this order, contiguous or gathered, must give the same bits. */
 static void expect_same(check *c, const problem *p, const float *all, const int32_t *order, size_t count,
                         int contiguous, rill_pool *pool)
 {
@@ -259,7 +279,7 @@ static void expect_invariant(check *c, const problem *p, const float *all)
     for (size_t r = 0; r < p->rows && r < 12; r++) expect_same(c, p, all, order + r, 1, (int)dice_below(c, 2), NULL);
 }
 
-/* A in two parts, or weights packed from rows with gaps: the same bits. */
+/* A in two parts, or weights packed from rows with gaps, must give the same bits. */
 static void expect_parts(check *c, const problem *p, const float *all)
 {
     if (p->k < 2) return;
@@ -281,7 +301,7 @@ static void expect_parts(check *c, const problem *p, const float *all)
         expect_value(c, p, i / p->n, i % p->n, out[(size_t)p->c_index[i / p->n] * p->ldc + i % p->n]);
 }
 
-/* Weights rounded to bf16 beforehand and packed as fp32: the same bits. */
+/* Weights that are rounded to bf16 beforehand and packed as fp32 must give the same bits. */
 static void expect_as_rounded(check *c, const problem *p, const float *all)
 {
     float *w = buffer(c, p->n * p->k), *out = buffer_patterned(c, p->table * p->ldc);
@@ -296,7 +316,7 @@ static void expect_as_rounded(check *c, const problem *p, const float *all)
 
 /* --- corner cases ----------------------------------------------------------------------------------------- */
 
-/* A NaN or infinity in one row stays in that row. */
+/* A NaN or infinity in one row must stay in that row. */
 static void expect_contained(check *c, const problem *p, const float *all)
 {
     float *out = buffer_patterned(c, p->table * p->ldc);
@@ -313,7 +333,7 @@ static void expect_contained(check *c, const problem *p, const float *all)
     }
 }
 
-/* add == c: accumulating in place. */
+/* c may be the addend too: the product is then added in place. */
 static void expect_in_place(check *c, const problem *p)
 {
     float *out = buffer(c, p->rows * p->n), *add = buffer(c, p->rows * p->n);
@@ -330,7 +350,7 @@ static void expect_in_place(check *c, const problem *p)
     EXPECT(c, same_bits(out, separate, p->rows * p->n), "in place differs");
 }
 
-/* A product whose rows were already quantised, or rounded, by another with the same K. */
+/* A product may use rows that another product with the same K has already quantised or rounded. */
 static void expect_quantised_once(check *c, rill_dtype dtype)
 {
     const size_t rows = dice_from(c, 1, RILL_GEMM_QUANT_ROWS), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
@@ -345,7 +365,7 @@ static void expect_quantised_once(check *c, rill_dtype dtype)
     }
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&w[0], rows));
     for (int i = 0; i < 3; i++) {
-        const int which = i == 0 ? 1 : i - 1; /* the second alone, then the first followed by the second */
+        const int which = i == 0 ? 1 : i - 1; /* run the second product alone, then the first followed by the second */
         out[i] = buffer(c, rows * n[which]);
         c->k.gemm(&(rill_gemm){.w = &w[which],
                                .rows = rows,
@@ -362,10 +382,11 @@ static void expect_quantised_once(check *c, rill_dtype dtype)
     buffers_finish(c);
 }
 
-/* Every number of rows up to several chunks gives the bits of a row alone, whatever tiles and chunks the rows are cut into. */
-static void expect_bf16_batches(check *c)
+/* A row must have the same bits as the row alone, for every number of rows up to several chunks, whatever tiles and
+ * chunks the rows are cut into. */
+static void expect_bf16_batches(check *c, size_t K)
 {
-    enum { ROWS = 600, K = 75, N = 81 };
+    enum { ROWS = 600, N = 81 };
     problem p = {.dtype = RILL_DTYPE_BF16, .rows = ROWS, .n = N, .k = K, .table = ROWS, .lda = K, .ldc = N};
     float *all = buffer(c, ROWS * N), *out = buffer(c, ROWS * N);
     dice_fill(c, p.a = buffer(c, ROWS * K), ROWS * K, 1.0f);
@@ -386,7 +407,8 @@ static void expect_bf16_batches(check *c)
     buffers_finish(c);
 }
 
-/* The largest possible sums, with the sign that saturates 16 bits; and rows and columns without a unit. */
+/* The largest possible sums, with the sign that would saturate 16 bits. Also rows and columns of zeros, which have no
+ * unit. */
 static void expect_extremes(check *c)
 {
     enum { K = 1024, N = 20, ROWS = 4 };
@@ -416,7 +438,8 @@ void check_gemm(check *c)
     expect_extremes(c);
     for (unsigned round = 0; round < c->rounds; round++)
         expect_quantised_once(c, round % 2 ? RILL_DTYPE_BF16 : RILL_DTYPE_U8S8);
-    if (c->k.isa & RILL_ISA_AVX512_BF16) expect_bf16_batches(c);
+    if (c->k.isa & RILL_ISA_AVX512_BF16) expect_bf16_batches(c, 75);
+    if (c->k.isa & RILL_ISA_AMX) expect_bf16_batches(c, 96); /* whole registers of 32 k */
     for (unsigned round = 0; round < 2 * c->rounds; round++) {
         const problem p = draw(c, round % 4 == 3, dtypes[round % 3]);
         float *out = buffer_patterned(c, p.table * p.ldc);

@@ -67,7 +67,7 @@ static void expect_row(check *c, const problem *p, size_t r, const float *h)
     }
 }
 
-/* `count` rows in this order, each writing over the state it continues. */
+/* `count` rows in this order must give the same bits, each overwriting the state that it continues. */
 static void expect_same(check *c, const problem *p, const float *h, const int32_t *order, size_t count, rill_pool *pool)
 {
     const size_t width = 3 * p->hidden;

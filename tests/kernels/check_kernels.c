@@ -1,7 +1,7 @@
 /* check_kernels.c: `check_kernels OP ISA [--bench] [--rounds N] [--seed N]`.
  *
- * OP is one of the operations below or "all"; ISA a name of rill_isa_name(). A set that this processor lacks is skipped with
- * exit code 77. --bench times the calls that the checks make, instead of checking. */
+ * OP is one of the operations below or "all"; ISA is a name of rill_isa_name(). An instruction set that this processor
+ * lacks is skipped with exit code 77. --bench times the calls that the checks make, instead of checking. */
 #include "kernel_check.h"
 
 const check_op check_ops[] = {
@@ -12,7 +12,7 @@ const check_op check_ops[] = {
     {"math", check_math, bench_math}, {NULL, NULL, NULL},
 };
 
-/* The table has the requested set, under every mask, and no NULL. */
+/* The table must have the requested instruction set, under every mask, and no NULL. */
 void check_table(check *c)
 {
     for (rill_isa_mask mask = 0; mask < 128; mask++) {

@@ -64,7 +64,7 @@ static void expect_row(check *c, const problem *p, size_t r, const float *cell, 
     }
 }
 
-/* `count` rows in this order, written to rows 0.. of fresh tables. */
+/* `count` rows in this order, written to rows 0.. of fresh tables, must give the same bits. */
 static void expect_same(check *c, const problem *p, const float *cell, const float *h, const int32_t *order,
                         size_t count, rill_pool *pool)
 {
@@ -91,7 +91,7 @@ static void expect_same(check *c, const problem *p, const float *cell, const flo
     }
 }
 
-/* c overwrites c_prev: the same row of the table, as when a node is stepped in place. */
+/* c may overwrite c_prev in the same row of the table, as when a node is stepped in place. */
 static void expect_in_place(check *c, const problem *p, const float *cell)
 {
     float *states = buffer(c, p->rows * p->hidden), *h = buffer(c, p->rows * p->hidden);

@@ -1,12 +1,13 @@
-/* check_pool.c: every chunk runs exactly once, for any number of threads and chunks and any pauses in between; the
- * caller sees what chunks wrote. Under the thread sanitizer this also verifies the pool's synchronisation. */
+/* check_pool.c: every chunk of work runs exactly once, for any number of threads and chunks and with any pauses. The
+ * caller sees what the chunks wrote. Under the thread sanitizer this also checks the pool's synchronisation. */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "kernel_check.h"
 
 typedef struct job {
-    uint32_t *seen; /* count per chunk; not atomic, on purpose */
+    /* [chunk]: how often it ran; not atomic on purpose, so that the sanitizer sees a missing synchronisation */
+    uint32_t *seen;
     atomic_uint calls;
     unsigned busy; /* loop iterations per chunk */
 } job;
@@ -40,13 +41,13 @@ static void run_many(check *c, rill_pool *pool)
 {
     for (unsigned i = 0; i < 300 * c->rounds / 60 + 5; i++)
         run_once(c, pool, dice_below(c, 20), 50u * (unsigned)dice_below(c, 50));
-    for (int i = 0; i < 20; i++) { /* long enough for the workers to go to sleep */
+    for (int i = 0; i < 20; i++) { /* pauses long enough for the workers to go to sleep */
         nap(i % 4 ? 30 : 300);
         run_once(c, pool, 8, 2000);
     }
 }
 
-/* The requested number of chunks, unless threads would get unequal numbers. */
+/* The number of chunks is the requested one, unless threads would get unequal numbers of chunks. */
 static void even_chunks(check *c, const rill_pool *pool)
 {
     const size_t threads = rill_pool_threads(pool);
@@ -73,7 +74,7 @@ void check_pool(check *c)
         EXPECT(c, rill_pool_threads(pool) == (threads ? threads : 1), "threads %u", rill_pool_threads(pool));
         even_chunks(c, pool);
         if (threads % 2 == 0)
-            run_many(c, pool); /* the other pools are destroyed unused or at once */
+            run_many(c, pool); /* the other pools are destroyed unused, or right after a run */
         else
             run_once(c, pool, 3, 0);
         rill_pool_finish(pool);

@@ -119,7 +119,7 @@ static void check_norm(check *c)
         EXPECT(c, same_bits(x + r * ld, y + r * ld, width), "row %zu differs in place", r);
 }
 
-/* Sums and gated activations have one rounding per operation; terms are added in order. */
+/* Sums and gated activations have one rounding per operation, and terms are added in order. */
 static void expect_sum(const rill_row_call *call, float *want)
 {
     const rill_sum *sum = &call->op->sum;
@@ -205,12 +205,13 @@ static double true_sigmoid(double x)
 
 typedef struct function {
     const char *name;
-    int f; /* see elementwise() */
+    int f; /* number of the function, see elementwise() */
     double (*truth)(double x);
     double ulps; /* tolerance; docs/measurements/kernels.md has the measured errors */
 } function;
 
-/* Distance of y from the true value, in ulps of that (denormals: in units of the smallest denormal). */
+/* Return the distance of y from the true value, in ulps of the true value (denormals: in units of the smallest
+ * denormal). */
 static double ulp_error(float y, double truth)
 {
     const float rounded = (float)truth;
@@ -248,7 +249,7 @@ static void check_function(check *c, const function *f, uint32_t stride)
     EXPECT(c, worst <= f->ulps, "%.2f ulp at %.9g", worst, (double)worst_x);
 }
 
-/* Every length of a tail, next to canaries. */
+/* Tails of every length are right, and the canaries behind them stay. */
 static void check_tails(check *c, const function *f)
 {
     for (size_t n = 0; n < 70; n++) {
@@ -261,7 +262,7 @@ static void check_tails(check *c, const function *f)
     }
 }
 
-/* The activation after a product, applied to x times 1. */
+/* The activation after a product must equal the elementwise function; it is tested on x times 1. */
 static void check_activation(check *c, rill_activation activation, const char *name)
 {
     enum { N = 300 };

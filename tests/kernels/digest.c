@@ -1,6 +1,6 @@
 /* digest.c: `digest SET` prints a hash for each operation, over all bits of its results on a few hundred random calls.
  *
- * Instruction sets with the same rounding print the same on any processor: AVX2 and the AArch64 sets do
+ * Instruction sets with the same rounding print the same hashes on any processor: AVX2 and the AArch64 sets do
  * (tests/aarch64/cross_build.sh compares them). Exits with 77 if the processor lacks the set. */
 #include <math.h>
 
@@ -27,7 +27,7 @@ static uint64_t digest_gemm(check *c, uint64_t h)
     float *w = numbers(c, n * k, 0.3f), *a = numbers(c, rows * k, 1.0f), *bias = numbers(c, n, 1.0f),
           *out = buffer(c, rows * n);
     const rill_activation activation = (rill_activation)dice_below(c, 5);
-    if (dice_below(c, 4) == 0) { /* sums of minus zero: sets may choose either zero as the larger */
+    if (dice_below(c, 4) == 0) { /* all terms are minus zero; sets may choose either zero as the larger one */
         for (size_t i = 0; i < rows * k; i++) a[i] = -fabsf(a[i]);
         for (size_t i = 0; i < n; i++) bias[i] = -0.0f;
         memset(w, 0, n * k * sizeof *w);
@@ -48,7 +48,7 @@ static uint64_t digest_gemm(check *c, uint64_t h)
     return h;
 }
 
-/* Narrow and other heads, dot-product and additive scores. */
+/* Hash attention with narrow and other heads, with dot-product and additive scores. */
 static uint64_t digest_attention(check *c, uint64_t h)
 {
     const size_t rows = dice_from(c, 1, 9),

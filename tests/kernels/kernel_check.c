@@ -9,7 +9,7 @@
 
 uint64_t dice_next(check *c)
 {
-    /* A Weyl sequence through a finaliser: good enough to be unpredictable to a kernel, and reproducible. */
+    /* A Weyl sequence through a finaliser: reproducible, and random enough for kernels. */
     uint64_t z = c->dice += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -74,7 +74,7 @@ void dice_choose(check *c, int32_t *p, size_t n, size_t upper)
 
 static struct guarded {
     void *block;
-    uint32_t *first; /* of the payload */
+    uint32_t *first; /* first word of the payload */
     size_t words;
 } buffers[MAX_BUFFERS];
 static size_t buffer_count;
@@ -180,7 +180,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The minimum over short samples: on a shared machine the only reproducible figure. */
+/* The minimum over short samples is the only reproducible figure on a shared machine. */
 double bench_seconds(bench_fn fn, void *arg)
 {
     double best = 1e30;

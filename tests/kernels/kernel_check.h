@@ -1,7 +1,8 @@
-/* kernel_check.h: shared by the kernel checks: random numbers, guarded buffers, the kernel table of an ISA, failure reports.
+/* kernel_check.h: shared by the kernel checks: random numbers, guarded buffers, the kernel table of an ISA, failure
+ * reports.
  *
- * A check generates random and worst cases, runs an operation of the table under test and compares it with an oracle,
- * which is independent of the reference kernel if possible (sums in double, a full sort). It also compares the
+ * A check generates random and worst cases, runs an operation of the table under test and compares it with an oracle.
+ * If possible, the oracle is independent of the reference kernel (sums in double, a full sort). It also compares the
  * operation with itself, to the last bit: each row alone, in other batches, gathered, on several threads. Every output
  * has canaries around it and gaps (leading dimensions) that must not change.
  *
@@ -17,10 +18,10 @@
 
 typedef struct check {
     rill_kernels k;       /* the table under test */
-    rill_pool *pool[2];   /* of 2 and 3 threads */
-    uint64_t dice;        /* state */
+    rill_pool *pool[2];   /* pools of 2 and of 3 threads */
+    uint64_t dice;        /* state of the random numbers */
     unsigned rounds;      /* random cases per check */
-    const char *op, *isa; /* for messages */
+    const char *op, *isa; /* names of the operation and the instruction set, for messages */
     char what[256];       /* description of the case, for messages */
 } check;
 
@@ -56,7 +57,7 @@ float dice_normal(check *c);                         /* about N(0, 1) */
 void dice_fill(check *c, float *x, size_t n, float scale);
 /* As dice_fill, then some entries become huge, tiny, denormal, zero or minus zero. */
 void dice_fill_hard(check *c, float *x, size_t n, float scale);
-/* A random permutation of 0..n-1; and n distinct numbers below `of`. */
+/* Draw a random permutation of 0..n-1; and n distinct numbers below `of`. */
 void dice_permutation(check *c, int32_t *p, size_t n);
 void dice_choose(check *c, int32_t *p, size_t n, size_t upper);
 
@@ -65,7 +66,8 @@ float *buffer(check *c, size_t n);
 int32_t *buffer_int(check *c, size_t n);
 uint64_t *buffer_words(check *c, size_t n);
 void *buffer_aligned(check *c, size_t bytes); /* 64-byte aligned */
-/* A buffer filled with a pattern that no kernel writes; buffer_kept tells whether entry i still has it. */
+/* Return a buffer filled with a pattern that no kernel writes. buffer_kept() tells whether entry i still has the
+ * pattern. */
 float *buffer_patterned(check *c, size_t n);
 int buffer_kept(const float *x, size_t i);
 /* Check all canaries and free everything. Called at the end of every case. */

@@ -1,4 +1,4 @@
-"""What is packaged, without building it.
+"""Check the packaging, without building a package.
 
 usage: test_packaging.py ROOT lists|release|unit
   lists    the libraries that meson.build requires are those of debian/control, the Dockerfile, ./dev and the install page
@@ -24,7 +24,7 @@ def read(name):
 
 
 def libraries(text):
-    """Debian's packages of libraries in a text."""
+    """Return the Debian packages of libraries that a text names."""
     return set(re.findall(r"\blib[a-z0-9.]+(?:-[a-z]+)*-dev\b", text)) - {"libc6-dev", "libcmocka-dev", "librill-dev"}
 
 
@@ -51,7 +51,7 @@ def test_lists():
 
 
 def complaints(**changed):
-    """What release.py says of the sources with these files changed."""
+    """Return the complaints of release.py about the sources with these files changed."""
     names = ["framework/include/rill/version.h", "debian/changelog", "pyproject.toml", "CITATION.cff", "meson.build",
              "packaging/Dockerfile", "packaging/release.py", "CHANGELOG.md"]
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +93,7 @@ def test_unit():
         assert not ours, "\n".join(ours)
         done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=20", path], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
-        if "unrecognized option" in done.stdout:  # systemd before 250
+        if "unrecognized option" in done.stdout:  # systemd before 250 lacks the option
             return
         assert done.returncode == 0, done.stdout[-300:]
 

@@ -16,7 +16,7 @@ QUESTIONS = (ROOT / "examples" / "questions" / "geo.txt").read_text().splitlines
 
 
 class Case(unittest.TestCase):
-    """A case with a model for translations that is opened once."""
+    """A test case with a translation model that is opened once."""
 
     model: rill.Model
 

@@ -39,7 +39,7 @@ class Conversion(unittest.TestCase):
         self.out = self.work / "out"
 
     def convert(self, *arguments: Any) -> str:
-        """What is printed, and the messages of a failure."""
+        """Run a conversion; return what it prints, or its messages if it fails."""
         printed, said = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
             code = convert_mt.main([str(a) for a in (*arguments, "--out", self.out)])

@@ -1,4 +1,5 @@
-"""Sizes stated in the files that converters read: refused before memory of that size is allocated. Folders that they write whole."""
+"""Wrong sizes in the files that converters read are refused before memory of that size is allocated. Output folders are written
+completely or not at all."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ class Sizes(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def write(self, shape: tuple[int, ...], stride: tuple[int, ...], count: int, numbers: int, packed: bool = False) -> pathlib.Path:
-        """A view of a storage with so many numbers, of which `count` are stated."""
+        """Write a view of a storage of `numbers` numbers; the file states `count` of them."""
         tensor = torch_writer.Tensor(np.arange(numbers, dtype=np.float32), 0, shape, stride, count)
         torch_writer.save(self.folder / "model.bin", {"w": tensor}, packed=packed)
         return self.folder / "model.bin"
@@ -89,7 +90,7 @@ class Sizes(unittest.TestCase):
             self.assertEqual(self.read((3, 2), (1, 3), 6, 6, packed=packed).tolist(), [[0, 3], [1, 4], [2, 5]])
         for shape, stride, count in (
             ((50000, 50000), (0, 0), 1),
-            ((50000, 50000), (0, 0), 50000**2),  # a storage whose stated size is larger than its bytes
+            ((50000, 50000), (0, 0), 50000**2),  # the stated size of the storage is larger than its bytes
             ((50000, 50000), (0, 1), 50000),
             ((2**40, 2**40), (0, 0), 4),
             ((3, 2), (1, 1), 4),
@@ -100,7 +101,7 @@ class Sizes(unittest.TestCase):
     def test_a_zip_that_announces_more_than_it_holds(self) -> None:
         path = self.write((4,), (1,), 4, 4, packed=True)
         data = bytearray(path.read_bytes())
-        at = data.rindex(b"PK\1\2")  # of data/0 in the directory
+        at = data.rindex(b"PK\1\2")  # the entry of data/0 in the zip's directory
         for size, message in ((2**20, "data/0: 1048576 bytes were announced"), (2**31, "unpacks to more than 16777216 bytes")):
             struct.pack_into("<I", data, at + 24, size)
             path.write_bytes(bytes(data))
@@ -128,7 +129,7 @@ class Sizes(unittest.TestCase):
 
         write((1, 2), np.float32([1, 2]).tobytes())
         self.assertEqual(marian_binary.read_binary(str(path))["w"].tolist(), [[1, 2]])
-        # The product of the last is 2^64: 0 to numbers of 64 bits.
+        # The product of the last shape is 2^64, which is 0 in 64 bits.
         for shape in ((2, 2), (50000, 50000), (-1, -2), (65536, 65536, 65536, 65536)):
             write(shape, np.float32([1, 2]).tobytes())
             with self.subTest(shape=shape), self.assertRaisesRegex(torch_files.Refused, "too few for shape"):

@@ -1,6 +1,6 @@
-"""Small models of tests/data/mt as Nematus and Marian write them, converted: the tensors, configurations and vocabularies are those of
-the originals, outputs too, and what cannot be converted is refused by name. Needs NumPy alone; transformers, where it is installed,
-decodes what was converted.
+"""Small models of tests/data/mt, written as Nematus and Marian write them, are converted. Tensors, configurations, vocabularies and
+outputs must be those of the originals. What cannot be converted is refused with its name. Needs only NumPy; transformers, if it is
+installed, decodes with the converted models.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from marian_model import binary_items, marian_arrays, marian_options, quantised,
 
 class Nematus(Conversion):
     def write(self, tensors: Tensors, name: str = "rnn", **options: Any) -> pathlib.Path:
-        """model.npz with the records of a training, its options, and dictionaries that are longer than the tables."""
+        """Write model.npz with records of the training, its options, and dictionaries that are longer than the embedding tables."""
         path, written = self.work / "model.npz", {"</s>": "eos", "<unk>": "UNK"}
         np.savez(path, **{"uidx": 7, "history_errs": [1.5], "adam_t": 3.0, **tensors})  # type: ignore[arg-type]
         for side, file in (("de", "vocab.json"), ("en", "target_vocab.json")):
@@ -100,7 +100,7 @@ class Marian(Conversion):
         save_vocabulary(self.vocabulary, self.pieces)
 
     def same_config(self, out: pathlib.Path, name: str, **more: Any) -> None:
-        """The directories of tests/data/mt have other lengths, and no layer of alignments."""
+        """Compare config.json with that of tests/data/mt, whose lengths differ and which has no alignment layer."""
         found, expected = read_json(out, "config.json"), read_json(DATA, name, "config.json")
         depth = expected["decoder_layers"]
         self.assertEqual(found["rill"], {"positions": "marian", "alignment_layer": depth - 1, "alignment_heads": 1})
@@ -123,7 +123,8 @@ class Marian(Conversion):
                 self.assertEqual(read_json(out, "vocab.json"), self.numbers)
 
     def with_tables(self, name: str) -> tuple[Tensors, dict[str, Any], list[list[str]], pathlib.Path]:
-        """A model of tests/data/mt in Marian's form, converted: its tensors, configuration and tokens, and the result."""
+        """Write a model of tests/data/mt in Marian's form and convert it. Return its tensors, configuration and tokens, and the
+        converted folder."""
         tensors, config = tensors_of(DATA / name), read_json(DATA, name, "config.json")
         config["decoder_attention_heads"] = config["encoder_attention_heads"]
         config["activation_function"] = "swish" if name == "shared" else "relu"
@@ -147,7 +148,7 @@ class Marian(Conversion):
             found, rows = tensors_of(out), {key: value.copy() for key, value in tensors.items() if "embed_positions" not in key}
             for key in rows:
                 if key in ("model.shared.weight", "lm_head.weight", "final_logits_bias") or "embed_tokens" in key:
-                    (rows[key].T if key == "final_logits_bias" else rows[key])[-1] = 0  # <pad>, which Marian lacks
+                    (rows[key].T if key == "final_logits_bias" else rows[key])[-1] = 0  # Marian has no <pad>
             self.same(found, rows)
             made = read_json(out, "config.json")
             self.assertEqual(made["rill"]["positions"], "hf" if name == "shared" else "marian")
@@ -174,7 +175,7 @@ class Marian(Conversion):
         for name in ("shared", "separate", "odd"):
             *_, (source, _target), out = self.with_tables(name)
             theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(out, dtype=torch.float64).eval()
-            if name == "separate":  # with the positions that Marian computes
+            if name == "separate":  # give it the positions that Marian computes
                 half = theirs.config.d_model // 2
                 angle = np.arange(theirs.config.max_position_embeddings)[:, None] * 1e4 ** (-np.arange(half) / (half - 1))
                 for side in (theirs.model.encoder, theirs.model.decoder):
@@ -192,7 +193,7 @@ class Marian(Conversion):
             shutil.rmtree(out)
 
     def test_a_model_in_8_bits(self) -> None:
-        """As marian-conv --gemm-type intgemm8 stores it."""
+        """Weights as marian-conv --gemm-type intgemm8 stores them."""
         options = {**reference_mt_marian.USUAL, **reference_mt_marian.SHAPES["ssru"], "transformer-dim-ffn": 32}
         arrays = reference_mt_marian.make_arrays(options, len(self.pieces), 0)
         matrices = [name for name in arrays if name == "Wemb" or re.search("_W.?$", name)]
@@ -288,7 +289,7 @@ class Marian(Conversion):
         self.refused("model.npz: not there: expected Marian's model.npz", "marian", self.path)
 
     def test_vocabularies_in_yaml(self) -> None:
-        """Quotes, escapes, keys on a line of their own, comments."""
+        """Vocabularies with quotes, escapes, keys on a line of their own, and comments."""
         options = {**reference_mt_marian.USUAL, **reference_mt_marian.SHAPES["marian-pre"]}
         arrays = reference_mt_marian.make_arrays(options, 14, 0)
         save_marian(self.path, arrays, reference_mt_marian.written(options))
@@ -297,7 +298,7 @@ class Marian(Conversion):
         self.vocabulary.write_text("\n".join(lines) + "\n", encoding="utf-8")
         pieces = ["</s>", "<unk>", '"äA\U0001f600\t\\', "it's", "a: b", "#", "long key", '"', "'", ""]
         found = self.convert("marian", self.path)
-        self.assertIn("expected the numbers 0 to 9", found)  # the empty text has two numbers
+        self.assertIn("expected the numbers 0 to 9", found)  # the empty token has two ids
         self.vocabulary.write_text("\n".join(line for line in lines if line != "'': 10\r") + "\n", encoding="utf-8")
         side = read_json(self.made("marian", self.path, "--vocab", self.vocabulary), "vocab.json")
         expected = [*pieces, *(f"<unused{i}>" for i in range(10, 14)), "<pad>"]

@@ -1,6 +1,6 @@
-"""Small models of tests/data/mt as PyTorch's and fairseq's pickles, converted: the tensors, configurations and vocabularies are those of
-the originals, outputs too, and what cannot be converted is refused by name. Needs NumPy alone; PyTorch, where it is installed, writes
-the same pickles.
+"""Small models of tests/data/mt, written as pickles of PyTorch and fairseq, are converted. Tensors, configurations, vocabularies and
+outputs must be those of the originals. What cannot be converted is refused with its name. Needs only NumPy; PyTorch, if it is
+installed, writes the same pickles.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from conversion import DATA, Conversion, Tensors, read_json, tensors_of
 
 
 class Evil:
-    """Contents of a hostile pickle."""
+    """An object whose unpickling would make a directory."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = str(path)
@@ -64,7 +64,7 @@ class Bin(Conversion):
         folder, tensors = self.copied("shared")
         path, name = folder / "pytorch_model.bin", "model.encoder.layers.0.fc1.weight"
         twice = {"lm_head.weight": tensors["model.shared.weight"], "model.encoder.embed_tokens.weight": tensors["model.shared.weight"]}
-        view = np.ascontiguousarray(tensors[name].T).T  # rows are columns of what is stored
+        view = np.ascontiguousarray(tensors[name].T).T  # a transposed view: rows of the tensor are columns in the file
         wide = np.concatenate([tensors["final_logits_bias"], np.ones((2, 51), np.float32)])
         odd = {**tensors, **twice, name: view, "final_logits_bias": wide[:1], "model.decoder.layers.0.fc2.bias": wide[2, :16]}
         expected = {**tensors, "model.decoder.layers.0.fc2.bias": np.ones(16, np.float32)}
@@ -165,7 +165,7 @@ _MAP, _LEAF, _METER = (torch_writer.named(*name) for name in _NAMED)
 
 
 def node(value: Any) -> Any:
-    """omegaconf's tree of a value."""
+    """Return a value as omegaconf's tree of nodes."""
     made = _MAP() if isinstance(value, dict) else _LEAF()
     if isinstance(value, dict):
         made.__dict__["_content"] = {key: node(item) for key, item in value.items()}
@@ -199,7 +199,7 @@ class Fairseq(Conversion):
         }
 
     def state(self, old: bool = False) -> Tensors:
-        """fairseq's names: of today, or of 2019 and before."""
+        """Return the tensors by fairseq's names; `old`: by those of 2019 and before."""
         state = {name[len("model.") :]: value for name, value in self.tensors.items()}
         for side, norms in (("encoder", ("self_attn", "final")), ("decoder", ("self_attn", "encoder_attn", "final"))):
             state[side + ".embed_positions._float_tensor"] = np.zeros(1, np.float32)
@@ -275,7 +275,7 @@ class Fairseq(Conversion):
         path = self.folder / "dict.de.txt"
         lines = path.read_text().splitlines()
         self.write(self.state(), self.arguments())
-        # A symbol with a space, and one that another overwrites, whose number keeps a name.
+        # A token with a space, and a token that another one overwrites; the id of the overwritten one gets a made-up name.
         path.write_text("\n".join(["a b 1", f"{lines[2].split()[0]} 1 #fairseq:overwrite", *lines[2:3]] + lines[3:]))
         self.refused(f"dict.de.txt:3: '{lines[2].split()[0]}' occurs twice", "fairseq", self.path)
         path.write_text("\n".join(["a b 1", lines[1], lines[2], f"{lines[1].split()[0]} 1 #fairseq:overwrite", *lines[4:]]))
@@ -333,7 +333,7 @@ class Fairseq(Conversion):
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
 class ByTorch(Conversion):
-    """What torch_writer writes elsewhere is written by torch.save."""
+    """torch.save writes the files that torch_writer writes in other tests."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -1,4 +1,4 @@
-"""rill.compat.ctranslate2 against the package itself, call by call. Skipped where it is not installed."""
+"""rill.compat.ctranslate2 against the package ctranslate2, call by call. Skipped if the package is not installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError:
     theirs = None
 
 FOLDERS = [ROOT / "tests" / "data" / "mt" / name for name in ("ct2-marian", "ct2-fairseq", "ct2-opennmt")]
-DELTA = 2e-4  # between numbers that mean the same: sums have another order there, and files have six digits
+DELTA = 2e-4  # allowed difference of scores: CTranslate2 sums in another order, and the files have six digits
 
 
 def vocabulary(folder: pathlib.Path) -> list[str]:
@@ -30,8 +30,8 @@ def vocabulary(folder: pathlib.Path) -> list[str]:
 
 
 def opened(folder: pathlib.Path) -> tuple[Any, Any]:
-    """Both translators of a folder, in float32. rill reads int16 as floats. CTranslate2 computes such a folder by processor, unless a
-    type is set: MKL, which it uses on Intel's, has int16 products; elsewhere it rounds the weights to int8.
+    """Open the folder with both packages, in float32. rill reads int16 as floats. Unless a type is set, CTranslate2's type for such a
+    folder depends on the processor: on Intel's it uses int16 products of MKL, elsewhere it rounds the weights to int8.
     """
     return tuple(package.Translator(str(folder), compute_type="float32") for package in (ours, theirs))
 
@@ -48,7 +48,7 @@ class Calls(unittest.TestCase):
         self.mine.unload_model()
 
     def same(self, mine: Any, real: Any) -> None:
-        """Two TranslationResults are equal."""
+        """Check that two TranslationResults are equal."""
         self.assertEqual(mine.hypotheses, real.hypotheses)
         self.near(mine.scores, real.scores)
         self.assertEqual(len(mine.attention), len(real.attention))
@@ -71,8 +71,7 @@ class Calls(unittest.TestCase):
                 self.same(a, b)
 
     def test_translate_batch(self) -> None:
-        # CTranslate2 masks forbidden tokens before the softmax, rill after it (docs/search.md): with an end that may come at
-        # once nothing is masked.
+        # CTranslate2 masks forbidden tokens before the softmax, rill after it (docs/search.md). Without a minimum length nothing is masked.
         some = {"return_scores": True, "max_decoding_length": 12, "min_decoding_length": 0}
         prefix = [self.words[6:8], None, ["nosuch"], self.words[8:9], []]
         for options in (
@@ -103,13 +102,13 @@ class Calls(unittest.TestCase):
             {**some, "prefix_bias_beta": -1, "target_prefix": prefix},
         ):
             self.both(**options)
-        # CTranslate2 ends the process where some inputs have a prefix and others have none.
+        # CTranslate2 aborts the process if some inputs have a prefix and others have none.
         for beta, k in itertools.product((0.1, 0.5, 0.9), (1, 2, 4)):
             for given in (self.words[6:8], ["nosuch", *self.words[7:9]]):
                 self.both(**some, prefix_bias_beta=beta, beam_size=k, target_prefix=[given] * len(self.source))
 
     def test_alternatives_have_the_probabilities_that_scoring_gives(self) -> None:
-        """After a prefix of several tokens CTranslate2 has other alternatives, which its own scoring contradicts."""
+        """After a prefix of several tokens CTranslate2 returns other alternatives than rill; its own scoring contradicts them."""
         source, prefix = self.source[:1], self.words[6:9]
         kwargs = {"return_scores": True, "min_decoding_length": 0, "max_decoding_length": 4, "num_hypotheses": 4}
         found = self.mine.translate_batch(source, [prefix], return_alternatives=True, **kwargs)[0]
@@ -119,14 +118,14 @@ class Calls(unittest.TestCase):
             self.assertAlmostEqual(score, real - math.log1p(-math.exp(end)), delta=DELTA)
 
     def test_prefixes_that_end(self) -> None:
-        """Nothing follows </s>, so a prefix counts up to its first one, and other inputs' outputs are unchanged."""
+        """Nothing follows </s>, so a prefix ends at its first </s>, and outputs of other inputs are unchanged."""
         some = {"return_scores": True, "max_decoding_length": 12, "min_decoding_length": 0}
         some_end = [self.words[6], "</s>", self.words[7]], ["</s>", self.words[6]], ["</s>", "</s>"]
         for (beta, k), given in itertools.product(((0.1, 2), (0.5, 1), (0.5, 2), (0.9, 4)), some_end):
             kwargs = {**some, "prefix_bias_beta": beta, "beam_size": k}
             if k == 1:
                 self.both(**kwargs, target_prefix=[self.words[6:8], given, given, self.words[8:9], given])
-            # In a beam CTranslate2 applies the bias after </s> to whichever hypothesis takes the ended one's place.
+            # In a beam, CTranslate2 applies the bias after </s> to another hypothesis: the one that takes the place of the ended one.
             counts = given[: given.index("</s>") + 1]
             mine, real = (
                 translator.translate_batch(self.source, [self.words[6:8], [], one, self.words[8:9], one], **kwargs)
@@ -135,7 +134,7 @@ class Calls(unittest.TestCase):
             for a, b in zip(mine, real, strict=True):
                 with self.subTest(given=given, beta=beta, k=k):
                     self.same(a, b)
-        # rill cannot find outputs that continue after </s>: the message names the prefix that requires it.
+        # rill cannot find outputs that continue after </s>; the error names the prefix that requires one.
         ending = [self.words[6], "</s>", self.words[7]]
         prefixes = [self.words[6:8], [], ending, None, None]
         for options in ({}, {"beam_size": 1}, {"return_alternatives": True}):
@@ -153,8 +152,8 @@ class Calls(unittest.TestCase):
             mine.translate_batch([["▁t"] * 2000], [["▁t"]], prefix_bias_beta=0.5, max_input_length=0)
 
     def test_attention(self) -> None:
-        # Attention of a beam depends on the batch in CTranslate2, so each input is alone there. Greedy search with a coverage_penalty ends
-        # its process.
+        # CTranslate2's attention of a beam depends on the batch, so each input is decoded alone. Greedy search with a coverage_penalty
+        # aborts its process.
         some = {"return_scores": True, "max_decoding_length": 12, "min_decoding_length": 0, "max_batch_size": 1}
         for options in (
             {**some, "return_attention": True},
@@ -163,7 +162,7 @@ class Calls(unittest.TestCase):
             {**some, "coverage_penalty": 0.3, "beam_size": 4, "num_hypotheses": 3},
             {**some, "coverage_penalty": 1.5, "beam_size": 4, "length_penalty": 0},
             {**some, "coverage_penalty": 0.5, "beam_size": 3, "patience": 2, "num_hypotheses": 4},
-            {**some, "coverage_penalty": 0.5, "beam_size": 3, "patience": 1.5, "num_hypotheses": 4},  # 4.5 outputs are 5
+            {**some, "coverage_penalty": 0.5, "beam_size": 3, "patience": 1.5, "num_hypotheses": 4},  # 3 * 1.5 = 4.5 outputs, rounded to 5
         ):
             self.both(**options)
 
@@ -245,7 +244,7 @@ class Calls(unittest.TestCase):
                 ours.Translator(str(folder)).translate_batch(self.source, use_vmap=True)
 
     def test_invalid_token_lists(self) -> None:
-        """As CTranslate2: TypeError, and bytes are tokens."""
+        """As in CTranslate2, wrong types raise TypeError, and bytes are accepted as tokens."""
         one, texts = [["t"]], (["Ein Hund"], "Ein Hund", [3], [[3]], [[None]], [{"t"}], [{"t": 1}], [iter(["t"])])
         calls: list[Any] = []
         for bad in (*texts, [None]):
@@ -339,10 +338,11 @@ class Calls(unittest.TestCase):
     def test_properties(self) -> None:
         for name in ("device", "device_index", "compute_type", "num_translators", "model_is_loaded"):
             self.assertEqual(getattr(self.mine, name), getattr(self.real, name), name)
-        plain = [package.Translator(str(self.folder)).compute_type for package in (ours, theirs)]  # of float32, on any processor
+        # float32 for this folder, on any processor
+        plain = [package.Translator(str(self.folder)).compute_type for package in (ours, theirs)]
         self.assertEqual(*plain)
         for call in (
-            lambda one: (one.unload_model(True), one.model_is_loaded),  # on the CPU the model stays
+            lambda one: (one.unload_model(True), one.model_is_loaded),  # a model on the CPU stays loaded
             lambda one: (one.unload_model(), one.model_is_loaded, one.unload_model(True), one.unload_model()),
             lambda one: (one.load_model(True), one.load_model(), one.model_is_loaded),
             lambda one: (one.unload_model(to_cpu=False), one.model_is_loaded),
@@ -368,7 +368,8 @@ class Calls(unittest.TestCase):
             ours.Translator(str(self.folder), compute_type="int16")
 
     def test_steps_of_samples(self) -> None:
-        """A sample's steps are its tokens, and what its score consists of; a callback may cut it."""
+        """The steps of a sampled output are its tokens, and its score follows from their log-probabilities. A callback may stop
+        the generation."""
         options = {"sampling_topk": 0, "beam_size": 1, "max_decoding_length": 8, "length_penalty": 0.5, "return_scores": True}
         for prefix in (None, [self.words[6:8]] * len(self.source)):
             for last in (100, 3):

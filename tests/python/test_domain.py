@@ -1,4 +1,4 @@
-"""Domains in Python: a search that is checked by one written down plainly, and what a domain may do wrong."""
+"""Domains in Python: the search is compared with a plain beam search, and each mistake of a domain is reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACTIONS, END = 6, 5
 
 
 def logp(text: str, path: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Log-probabilities after a path: any function of text and path alone."""
+    """Return log-probabilities after a path of actions; they depend only on the text and the path."""
     dice = np.random.default_rng([len(text), *text.encode(), *path])
     scores = dice.normal(size=ACTIONS).astype(np.float32) * 2
     if len(path) == 0:
@@ -26,7 +26,7 @@ def logp(text: str, path: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 class Paths(rill.Domain):
-    """States are whole paths."""
+    """A domain whose states are whole paths of actions."""
 
     name, actions, end_action, max_length = "paths", ACTIONS, END, 6
 
@@ -55,7 +55,7 @@ class Paths(rill.Domain):
 
 
 def naive(text: str, k: int) -> list[tuple[float, tuple[int, ...]]]:
-    """Beam search as it is written down: the k best of all extensions, ended ones among them, until all have ended."""
+    """A plain beam search: keep the k best of all extensions and ended hypotheses until all have ended."""
     beam: list[tuple[float, tuple[int, ...], bool]] = [(0.0, (), False)]
     for _ in range(Paths.max_length):
         candidates = [one for one in beam if one[2]]
@@ -111,7 +111,7 @@ class Domains(unittest.TestCase):
                 rill.Model(domain=bad)
 
     def test_wrong_return_values(self) -> None:
-        """A wrong value is reported by the call that received it, and by no later one."""
+        """An invalid value is reported by the call that received it, and by no later call."""
         for method, value, kind in (
             ("tokenize", [1.5], TypeError),
             ("tokenize", ["1"], TypeError),

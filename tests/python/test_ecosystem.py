@@ -1,4 +1,5 @@
-"""What users of other packages expect: a progress bar, names of the Hugging Face Hub, processes, cancelled tasks, tests of a heuristic."""
+"""Features that users know from other packages: a progress bar, names of the Hugging Face Hub, multiprocessing, cancelled asyncio tasks,
+and tests of a heuristic."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ from rill import views
 
 
 def texts_of(model: rill.Model) -> list[str]:
-    """For the processes: a function at the top of a module, so that all of them find it."""
+    """A function at the top level of a module, so that worker processes can import it."""
     return [result.text for result in model.decode(CAPTIONS[:2])]
 
 
 class Progress(Case):
     def shown(self, **settings: object) -> str:
-        """What decoding with a bar writes to standard error."""
+        """Decode with a progress bar; return what it writes to standard error."""
         out = io.StringIO()
         with contextlib.redirect_stderr(out):
             found = self.model.decode(CAPTIONS[:3], progress=True, **settings)  # type: ignore[arg-type]
@@ -42,7 +43,7 @@ class Progress(Case):
     def test_a_bar_counts_results(self) -> None:
         self.assertRegex(self.shown(), r"100%.*3/3 \[.*input/s")
         with contextlib.redirect_stderr(io.StringIO()) as out:
-            list(self.model.stream(iter(CAPTIONS[:3]), progress=True))  # of an unknown length
+            list(self.model.stream(iter(CAPTIONS[:3]), progress=True))  # an input of unknown length
             self.model.score([(CAPTIONS[0], "A dog.")], progress=True)
         self.assertRegex(out.getvalue(), r"3input \[")
         self.assertRegex(out.getvalue(), r"1/1 \[")
@@ -69,7 +70,7 @@ class Progress(Case):
 class Pretrained(unittest.TestCase):
     @contextlib.contextmanager
     def cache(self) -> Iterator[pathlib.Path]:
-        """A cache as the Hub's client writes it, with one model."""
+        """Make a cache folder with one model, as the Hub's client writes it."""
         with tempfile.TemporaryDirectory() as folder:
             repository = pathlib.Path(folder, "models--someone--de-en")
             snapshot = repository / "snapshots" / "0123abcd"
@@ -133,7 +134,7 @@ class Processes(Case):
 
 class Cancellation(Case):
     def test_the_engine_is_at_rest_when_a_task_ends(self) -> None:
-        """However often the task is cancelled; and the stream goes on where it was."""
+        """A task may be cancelled any number of times; afterwards the stream goes on where it was."""
         running = threading.Event()
 
         def slow(candidates: rill.Candidates) -> None:
@@ -170,10 +171,10 @@ class Cancellation(Case):
                 await anext(stream)
                 with self.assertRaises(asyncio.TimeoutError):
                     await asyncio.wait_for(anext(stream), 0.05)
-                self.assertEqual(ended, [])  # the stream could go on
+                self.assertEqual(ended, [])  # the stream can go on
             self.assertEqual(ended, [True])
             async with self.model.stream(source(), prefetch=1) as stream:
-                await anext(stream)  # and the generator waits at its `yield`
+                await anext(stream)  # the generator waits at its `yield`
             self.assertEqual(ended, [True, True])
 
         asyncio.run(main())
@@ -181,7 +182,7 @@ class Cancellation(Case):
 
 class Copies(unittest.TestCase):
     def test_a_table_of_scores_is_not_copied(self) -> None:
-        """What a domain's score() returns, if it has the form that C reads."""
+        """score()'s array is used without a copy if it has the layout that C reads."""
         table = np.zeros((2, 3), np.float32)
         self.assertTrue(np.shares_memory(views.as_table(table, (2, 3)), table))
         for other in (table.astype(np.float64), np.zeros((3, 2), np.float32).T, table.tolist()):

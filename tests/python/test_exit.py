@@ -1,4 +1,4 @@
-"""The interpreter exits while threads are at work: each kind in a separate process, which must end quietly."""
+"""The interpreter exits while threads are decoding. Each case runs in a process of its own, which must end without messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ speller = rill.Model(domain=Speller())
 
 FORK = "left = model.stream(lines()); next(left)\nchild = os.fork()\nif child: assert os.waitpid(child, 0)[1] == 0\n"
 
-# What a process does: its exit code is 0 unless another stands before the name.
+# Name -> the program of a process. Its exit code must be 0, unless another code precedes the name.
 KINDS = {
     "decode": "start(decode)",
     "stream": "start(stream)",
@@ -74,7 +74,7 @@ KINDS = {
     "decoding at exit": "atexit.register(lambda: model.decode([line])); start(decode)",
     "fork": "start(decode)\nchild = os.fork()\nif child: assert os.waitpid(child, 0)[1] == 0",
     "fork with a stream": FORK,
-    # A child that hangs is ended by its alarm.
+    # If the child hangs, its alarm ends it.
     "fork, the child drops the stream": FORK + "else: signal.alarm(60); del left",
     "fork, the child drops all": FORK + "else:\n signal.alarm(60)\n del left\n model.decode([line])\n model.close()\n del model",
     "sys.exit in a thread": "def leave():\n for _ in zip(range(30), model.stream(lines())): pass\n sys.exit(3)\nstart(leave, daemon=False)",
@@ -94,7 +94,7 @@ class Exit(unittest.TestCase):
             code = int(name[0]) if name[0].isdigit() else 0
             with self.subTest(kind=name, workers=workers):
                 environment = {**os.environ, "RILL_TEST_WORKERS": str(workers)}
-                # An interrupt may be ignored where this test runs (a job in the background).
+                # SIGINT may be ignored where this test runs, as in a background job.
                 script = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)" + BEGIN + KINDS[name] + "\n"
                 run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
                 self.assertEqual((run.returncode, run.stderr, run.stdout), (code, "", ""))

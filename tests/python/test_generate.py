@@ -1,4 +1,4 @@
-"""generate() with transformers' arguments; against transformers itself where it is installed."""
+"""generate() with the arguments of transformers' generate(). Compared with transformers if it is installed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import rill
 from common import CAPTIONS, ROOT, Case
 from rill.compat.transformers import generate
 
-IDS = [[0, 7, 8, 9, 2], [0, 12, 5, 2], [0, 33, 21, 40, 60, 2]]  # of BART; the outputs of the second reach any limit
+IDS = [[0, 7, 8, 9, 2], [0, 12, 5, 2], [0, 33, 21, 40, 60, 2]]  # inputs of BART; the second one's outputs reach any limit
 
 
 class Generate(Case):
     @contextlib.contextmanager
     def folder(self, forces_end: bool) -> Iterator[str]:
-        """A copy of the small BART, whose generation_config.json forces the end token at the limit or does not."""
+        """Copy the small BART model; `forces_end`: its generation_config.json forces the end token at the limit."""
         with tempfile.TemporaryDirectory() as folder:
             for path in (ROOT / "tests" / "data" / "mt" / "bart").iterdir():
                 shutil.copyfile(path, f"{folder}/{path.name}")
@@ -36,7 +36,7 @@ class Generate(Case):
         self.assertEqual(found.texts, [output.text for result in wanted for output in result.outputs])
         self.assertEqual(found.sequences_scores, [output.score for result in wanted for output in result.outputs])
         self.assertEqual([len(one) for one in found.sequences], [len(one) for one in found.scores])
-        for options in ({"max_new_tokens": 5}, {"max_length": 6}):  # which counts the start symbol
+        for options in ({"max_new_tokens": 5}, {"max_length": 6}):  # max_length counts the start token
             short = generate(self.model, CAPTIONS[:4], num_beams=2, **options)
             self.assertEqual([len(one) for one in short.sequences], [5] * 4)
         long = generate(self.model, CAPTIONS[:4], num_beams=2, min_new_tokens=25)
@@ -48,7 +48,7 @@ class Generate(Case):
         self.assertEqual(len(drawn[0]), 6)
 
     def test_a_forced_end_counts(self) -> None:
-        """The end at the limit is one of max_new_tokens, whether an argument or the model's file forces it."""
+        """The forced end token counts as one of max_new_tokens, whether an argument or the model's file forces it."""
         for in_file in (False, True):
             with self.folder(in_file) as folder, rill.Model(folder, tokenized=True) as model:
                 texts = [" ".join(model.id_to_token(action) for action in one[1:-1]) for one in IDS]
@@ -77,7 +77,7 @@ class Generate(Case):
             self.assertRaisesRegex(TypeError, "is for texts", generate, model, [rill.Request("ein")], forced_bos_token_id=17)
 
     def test_a_forced_language(self) -> None:
-        """The token of a language, of a model that has a language for each input or a single one."""
+        """Forcing a language token equals decoding into that language, for models opened with one target language or with one per input."""
         folder = ROOT / "tests" / "data" / "mt" / "m2m"
         with rill.Model(folder, language_columns=True, source_lang="deu_Latn") as any_language:
             for name in ("deu_Latn", "eng_Latn"):
@@ -110,7 +110,7 @@ class Generate(Case):
                 generate(self.model, CAPTIONS[:1], bad_words_ids=bad)  # type: ignore[arg-type]
 
     def test_the_start_token_counts_in_ngrams(self) -> None:
-        start = 190  # most outputs of the model are 190 190 ...
+        start = 190  # most outputs of this model repeat one token
         with self.folder(False) as folder:
             config = Path(folder, "generation_config.json")
             config.write_text(json.dumps({**json.loads(config.read_text()), "decoder_start_token_id": start}))
@@ -147,12 +147,13 @@ class Generate(Case):
             with self.folder(in_file) as folder, rill.Model(folder, tokenized=True) as mine:
                 theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
                 texts = [" ".join(mine.id_to_token(action) for action in one[1:-1]) for one in IDS]
-                words = [[2], [190], [7, 9], [2, 190], [2, 5]]  # 2 starts and ends outputs; most outputs of the model are 190 190 ...
+                # in this model token 2 starts and ends outputs, and most outputs repeat one token
+                words = [[2], [190], [7, 9], [2, 190], [2, 5]]
                 others = ({}, {"forced_eos_token_id": 2}, {"forced_bos_token_id": 17}, {"bad_words_ids": words})
                 others += ({"bad_words_ids": words, "forced_bos_token_id": 5},)  # type: ignore[assignment]
                 for search, limit, end in itertools.product(searches, limits, others):
                     if limit == {"max_new_tokens": 2} and "forced_bos_token_id" in end:
-                        continue  # only one output is possible, with which transformers fills the list
+                        continue  # only one output is possible; transformers fills the list with copies
                     options = {**search, **limit, **end}
                     found = generate(mine, texts, **options)  # type: ignore[arg-type]
                     real = []

@@ -1,4 +1,4 @@
-"""The pages' programs run as they stand, those of one page in one place."""
+"""The Python programs of the documentation run unchanged; those of one page run one after the other in one namespace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from common import CAPTIONS, MODELS, ROOT
 
 class Guide(unittest.TestCase):
     def run_page(self, name: str) -> str:
-        """What the ```python blocks of a page print."""
+        """Run the ```python blocks of a page; return what they print."""
         blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
         self.assertTrue(blocks)
         scope: dict[str, object] = {}
@@ -25,7 +25,7 @@ class Guide(unittest.TestCase):
             os.symlink(ROOT / "examples", os.path.join(folder, "examples"))
             os.chdir(folder)
             try:
-                warnings.simplefilter("ignore", ResourceWarning)  # the pages leave files to the end of the program
+                warnings.simplefilter("ignore", ResourceWarning)  # the programs do not close their files
                 for i, block in enumerate(blocks):
                     exec(compile(block, f"{name}, block {i + 1}", "exec"), scope)
             finally:

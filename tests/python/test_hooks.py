@@ -11,7 +11,7 @@ from common import CAPTIONS, Case
 
 
 def absolute(delta: float) -> Any:
-    """The built-in heuristic `absolute`: drops candidates more than delta below the best."""
+    """A copy of the built-in heuristic `absolute`: drop candidates more than delta below the best."""
 
     def apply(beams: Any) -> None:
         beams.keep[beams.path_score < beams.best_path_score[beams.items()] - delta] = 0
@@ -36,7 +36,7 @@ class Heuristics(Case):
             self.assertTrue(bool((beams.keep == 1).all()))
             self.assertTrue(bool((np.diff(beams.offset) >= 0).all()))
             with self.assertRaises(ValueError):
-                beams.path_score[0] = 0  # read-only
+                beams.path_score[0] = 0  # attributes are read-only
             with self.assertRaises(AttributeError):
                 beams.nothing
             seen.update(path_score=beams.path_score, part=beams.path_score[:1], beams=beams, copy=np.array(beams.path_score),
@@ -61,7 +61,8 @@ class Heuristics(Case):
         self.assertTrue(np.isfinite(seen["copy"]).all() and np.allclose(seen["doubled"], seen["copy"] * 2))
 
     def test_exported_buffers_are_copies(self) -> None:
-        """What shares memory with a view is no memory of the engine's: it keeps its numbers, and changing it changes nothing."""
+        """Arrays and buffers made from a view are copies of the engine's memory: they keep their numbers, and changing them changes no
+        result."""
         text, other = CAPTIONS[:1], CAPTIONS[1:]
         kept: list[Any] = []
 
@@ -75,7 +76,7 @@ class Heuristics(Case):
 
         wanted = self.model.decode(text, heuristic=[])
         self.assertEqual(self.model.decode(text, heuristic=apply), wanted)
-        self.model.decode(other, k=20)  # the engine's memory has other numbers by now
+        self.model.decode(other, k=20)  # this decoding overwrites the engine's memory
         for copy, one in kept:
             self.assertEqual(copy.tolist(), np.asarray(one).tolist())
 
@@ -194,7 +195,7 @@ class Scorers(Case):
         self.assertAlmostEqual(found.path_score, found.logp - 1, places=4)
         ids = tuple(found.ids)
         self.assertGreater(len(set(ids)), 3)
-        self.assertLessEqual({ids[:n] for n in range(len(ids))}, paths)  # oldest first
+        self.assertLessEqual({ids[:n] for n in range(len(ids))}, paths)  # oldest item first
 
     def test_state_follows_hypotheses(self) -> None:
         class Counts:

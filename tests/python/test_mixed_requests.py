@@ -1,4 +1,4 @@
-"""Random requests with separate settings give the same results together and alone. RILL_TEST_MIXED_REQUESTS: how many requests."""
+"""Random requests with settings of their own give the same results together and alone. RILL_TEST_MIXED_REQUESTS: the number of requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import random_requests  # noqa: E402
 
 AT_ONCE = 8
 SCORERS = ["require", "ban"]
-VALUES = {name: values for name, values in random_requests.OF_REQUESTS.items() if name != "unknown-penalty"}  # which is a run's
+# it is an option of the run, not of a request
+VALUES = {name: values for name, values in random_requests.OF_REQUESTS.items() if name != "unknown-penalty"}
 
 
 def draw(rng: random.Random, model: str, lines: list[str]) -> rill.Request:
@@ -26,7 +27,7 @@ def draw(rng: random.Random, model: str, lines: list[str]) -> rill.Request:
 
 
 def alone(model: rill.Model, place: int, rng: random.Random, name: str, lines: list[str]) -> tuple[rill.Request, rill.Result]:
-    """A request that can be made, and what comes of it at this place, which its samples follow from."""
+    """Draw a valid request and decode it alone. `place`: its input number, which its samples depend on."""
     while True:
         request = draw(rng, name, lines)
         try:

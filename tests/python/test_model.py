@@ -252,7 +252,7 @@ class Streams(Case):
                 self.model.decode([rill.Request("x", **bad)])  # type: ignore[arg-type]
 
     def test_the_form_of_one_input(self) -> None:
-        """A request is read as by a model opened with its options, next to any other requests."""
+        """A request's options of reading work as a model's do, whatever other requests are in the batch."""
         tree = "(S (NP (DT The) (NN cat)) (VP (VBD sat)))"
         forms: list[tuple[dict[str, Any], list[str]]] = [
             ({}, []),
@@ -286,7 +286,7 @@ class Streams(Case):
         self.assertTrue(late.timed_out or isinstance(late.error, rill.DeadlineError))
 
     def test_finish_reasons_of_a_timed_out_result(self) -> None:
-        """After a timeout each output states whether it is finished."""
+        """After a timeout, each output says whether it is finished."""
         seen: list[rill.Output] = []
         for steps in range(4, 60, 2):
             timesteps = itertools.count()
@@ -371,7 +371,7 @@ class Workers(Case):
             with self.assertRaises(rill.OptionError):
                 model.decode(["x"], method="greedy", k=5)
             with model.stream(itertools.cycle(CAPTIONS)) as stream:
-                # the newest input may be on its way into the queue, or on a busy machine decoded already
+                # the newest input may not be queued yet, or may already be decoded on a busy machine
                 self.assertTrue(any(next(stream) and stream.cancel(stream._taken - 1) for _ in range(100)))
                 self.assertFalse(stream.cancel(0))
             self.assertEqual(len(model.decode(CAPTIONS[:2])), 2)
@@ -542,7 +542,7 @@ class Processes(Case):
                     self.assertEqual([result.text for result in which.decode(texts)], [plain] * len(texts))
 
     def test_an_interrupt_ends_a_long_decode(self) -> None:
-        # Python installs no handler if SIGINT was ignored at its start.
+        # If SIGINT was ignored when Python started, it has installed no handler.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""rill.ray on a local Ray cluster of several nodes. Without Ray it is skipped: docs/measurements/serving.md has the command."""
+"""rill.ray on a local Ray cluster of several nodes. Skipped without Ray: docs/measurements/serving.md has the command to install it."""
 
 import asyncio
 import importlib.util
@@ -20,7 +20,7 @@ QUESTIONS = os.path.join(ROOT, "examples", "questions", "de-en.txt")
 
 
 class Lines(unittest.TestCase):
-    """Parts of files."""
+    """The parts of files, joined, are the files."""
 
     def test_parts_are_the_whole(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ class Lines(unittest.TestCase):
 
 
 class Settings(unittest.TestCase):
-    """What would not be heeded is refused by its name, before Ray is looked for."""
+    """Settings that would have no effect are refused by name, before Ray is imported."""
 
     def refused(self, decode, **settings):
         name = next(iter(settings))
@@ -53,7 +53,7 @@ class Settings(unittest.TestCase):
                 for name in ("alignment", "unknown_names", "unknown-names", "certify", "word_scores", "ids", "pretty"):
                     self.refused(decode, **{name: True})
                 self.refused(decode, alignment="soft")
-                self.refused(decode, alignment=0)  # a share
+                self.refused(decode, alignment=0)  # a threshold of attention, as alignment=0.3
                 self.refused(decode, path=MODEL)
                 for name, value in itertools.product(("n_best", "n-best", "sample"), (2, "2", "2.0", "x", [2])):
                     self.refused(decode, **{name: value})
@@ -64,7 +64,7 @@ class Settings(unittest.TestCase):
 
 
 class Columns(unittest.TestCase):
-    """Batches of a dataset, without Ray."""
+    """Batches of a dataset, decoded without Ray."""
 
     def decoded(self, batch, **names):
         async def result_rows():
@@ -91,7 +91,7 @@ class Columns(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """What an actor does, in this process."""
+    """The work of an actor, run in this process."""
 
     def test_lines_that_cannot_be_decoded(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ class Parts(unittest.TestCase):
 
 @unittest.skipUnless(HAS_RAY, "there is no Ray here")
 class Cluster(unittest.TestCase):
-    """Four nodes on this machine, three of which decode."""
+    """A cluster of four nodes on this machine, of which three decode."""
 
     @classmethod
     def setUpClass(cls):
@@ -148,7 +148,7 @@ class Cluster(unittest.TestCase):
         killed, stop = [], threading.Event()
 
         def kill():
-            """Processes of actors, and a node, are killed while shards are decoded."""
+            """Kill actors' processes and a node while shards are decoded."""
             while not stop.wait(0.2):
                 there = [name for name in os.listdir(output) if name.endswith(".txt")] if os.path.isdir(output) else []
                 if len(killed) < 3 and len(there) > 4 * len(killed):
@@ -171,7 +171,7 @@ class Cluster(unittest.TestCase):
         self.assertGreaterEqual(len(killed), 2)
         self.assertEqual(self.joined(report), self.whole)
         self.assertEqual((report.there, report.done, report.failed), (0, 24, []))
-        # What is missing is done, and nothing else.
+        # A second run decodes only the missing shards.
         times = {path: os.path.getmtime(path) for path in report.shards}
         for path in report.shards[3:5]:
             os.remove(path)

@@ -1,4 +1,4 @@
-"""The package's names and types: settings are those of the option tables, former names are refused, public signatures are typed."""
+"""The package's names and types. Settings are those of the option tables, old names are refused, and public signatures have types."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ class Settings(Case):
 
 class Types(unittest.TestCase):
     def test_no_any_in_public_signatures(self) -> None:
-        """Functions, methods, attributes and bases of typed fields: everything with a public name in a public module."""
+        """Signatures of all public functions, methods and typed fields in public modules have types, none of them Any."""
         found = []
         for path in (*PACKAGE.glob("*.py"), *(PACKAGE / "compat").glob("*.py")):
             if path.stem in ("_native", "binding", "context", "workers", "errors", "kinds", "opened", "split", "tables", "hooks",
                              "ct2_options"):
-                continue  # of the package alone; what rill exports of them is looked at below
+                continue  # internal modules; their exported names are checked below
             found += [f"{path.name}: {one}" for one in self.untyped(ast.parse(path.read_text(encoding="utf-8")))]
         for name in rill.__all__:
             thing = getattr(rill, name)
@@ -143,7 +143,7 @@ class Types(unittest.TestCase):
                 found += [f"{name}: {one}" for one in self.untyped(tree)]
         self.assertEqual(sorted(set(found)), [])
 
-    #: Classes of modules with public names that only the package uses.
+    #: Classes with public names in their modules that only the package uses.
     INTERNAL = ("Engine", "Local", "RequestFiller", "Reader", "Vocabulary", "Lent", "View", "Loan", "SearchOptions", "Feed", "Shards")
     INTERNAL_FUNCTIONS = ("over", "as_table", "state_type", "state_bytes", "fields_of", "read_alignment", "as_request", "given_requests",
                           "register", "lines_of")
@@ -156,7 +156,7 @@ class Types(unittest.TestCase):
                 name = node.name
                 public = not name.startswith("_") or name in ("__init__", "__call__", "__next__", "__iter__")
                 if name == "__init__" and inside in ("Stream.", "ScorerRows."):
-                    continue  # rill makes these
+                    continue  # only rill makes these objects
                 if not public or name in self.INTERNAL_FUNCTIONS or name.startswith("rillpy_"):
                     continue
                 a = node.args
@@ -171,7 +171,7 @@ class Types(unittest.TestCase):
 
     @staticmethod
     def is_any(annotation: str) -> bool:
-        shape_free = annotation.replace("np.ndarray[Any, ", "np.ndarray[")  # a NumPy array's shape has no type
+        shape_free = annotation.replace("np.ndarray[Any, ", "np.ndarray[")  # NumPy's type of a shape is Any
         return any(isinstance(node, ast.Name) and node.id == "Any" for node in ast.walk(ast.parse(shape_free, mode="eval")))
 
     def test_attributes_of_arguments_are_those_of_the_structs(self) -> None:

@@ -1,4 +1,5 @@
-"""Values of a wrong type: TypeError that names what was given, and numbers of NumPy's count as numbers. Each call of both interfaces."""
+"""Values of a wrong type raise a TypeError that names the value found; NumPy's numbers count as numbers. Tested for each call of rill
+and rill.compat.ctranslate2."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
 
 
 def right(kind: str, value: Any) -> tuple[Any, ...]:
-    """The same in other types."""
+    """Return equal values of other accepted types."""
     if kind == "whole":
         return np.int64(value), np.int32(value), np.uint8(value), np.array(value), *((True, np.True_) if value == 1 else ())
     if kind == "number":
@@ -41,7 +42,7 @@ def right(kind: str, value: Any) -> tuple[Any, ...]:
     return ()
 
 
-# Of each option: its kind, a value, and what else it takes to have it.
+# Option -> its kind, a value, and other options that it needs.
 SEARCH: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "beam_size": ("whole", 1, {}),
     "patience": ("number", 2, {}),
@@ -89,7 +90,7 @@ class CompatCtranslate2(unittest.TestCase):
             (self.folder / name).write_text("t e t\nt\n")
 
     def calls(self) -> dict[str, Any]:
-        """Of each call its options and what calls it."""
+        """Return for each call its options and a function that makes the call."""
         source, target, folder = [["t", "e", "t"]], [["e"]], self.folder
 
         def translate_file(t: Any, **kwargs: Any) -> str:
@@ -119,7 +120,7 @@ class CompatCtranslate2(unittest.TestCase):
             for option, (kind, _, more) in options.items():
                 for value in WRONG[kind]:
                     if option == "offset" and value == -1:
-                        continue  # a number that it cannot be
+                        continue  # of the right type; another error refuses its value
                     with self.subTest(call=name, option=option, value=value):
                         with self.assertRaisesRegex(TypeError, f"^{option}: .* expected, found") as caught:
                             call(self.mine, **{**more, option: value})
@@ -161,7 +162,7 @@ class CompatCtranslate2(unittest.TestCase):
                 lambda t: list(t.generate_tokens(bad, max_decoding_length=2)) if bad not in (["t"], [b"t"]) else ours.Translator(bad),
             )):
                 if number in (3, 6) and isinstance(bad, dict):
-                    continue  # an iterable of tokens' lists, one of a letter, is all that can be known of it
+                    continue  # this iterable of token lists looks like one of one-letter tokens, so its type cannot be checked
                 with self.subTest(call=number, bad=bad), self.assertRaises(TypeError):
                     call(self.mine)
         cut = {"source_tokenize_fn": lambda line: line, "target_detokenize_fn": " ".join}
@@ -194,7 +195,7 @@ class CompatCtranslate2(unittest.TestCase):
 
 
 class RillCalls(Case):
-    """rill's own calls. Texts are values of settings, as the command's are; a switch is no number, and a float no whole one."""
+    """rill's own calls. Settings may be texts, as on the command line. A bool is no number, and a float no whole number."""
 
     def test_opening(self) -> None:
         path = MODELS / "de-en"

@@ -1,4 +1,4 @@
-"""What torch.save writes, without torch: for tests of the converters."""
+"""Writes files as torch.save does, without torch, for tests of the converters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES: dict[Any, bytes] = {}
 
 
 def named(module: str, name: str) -> type:
-    """A class that is pickled as one of a package that is not here."""
+    """Make a class that is pickled as a class of a package that is not installed."""
     made = type(name, (), {"__module__": module})
     _NAMES[made] = f"{module}\n{name}\n".encode()
     return made
@@ -31,7 +31,7 @@ _STORAGES = {
 
 
 class Tensor(NamedTuple):
-    """A view of an array's numbers; the file states `count` of them."""
+    """A view of an array's numbers; the file states that the storage has `count` of them."""
 
     array: np.ndarray[Any, Any]
     offset: int
@@ -47,7 +47,7 @@ class _Storage(NamedTuple):
 
 
 class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
-    """Arrays become tensors: views of their base, if they have one. Numbers of type u2 are bfloat16."""
+    """A pickler that writes arrays as tensors: views of their base, if they have one. Numbers of dtype u2 become bfloat16."""
 
     def __init__(self, file: Any, has_views: bool) -> None:
         super().__init__(file, 2)
@@ -80,8 +80,8 @@ class _Pickler(pickle._Pickler):  # type: ignore[name-defined,misc]
 
 
 def save(path: pathlib.Path, value: Any, zipped: bool = True, order: str = "little", packed: bool = False) -> None:
-    """Write the value as torch.save does, or did before version 1.6: one behind the other. order: that of the arrays' bytes. packed: the
-    zip is compressed, as other programs leave it.
+    """Write the value as torch.save does; not zipped: as it did before version 1.6. order: the byte order of arrays. packed: compress
+    the zip, as other programs may.
     """
     data = io.BytesIO()
     pickler = _Pickler(data, not zipped)

@@ -92,7 +92,7 @@ static void read_call(lua_State *L, call *c)
     }
 }
 
-/* run(arrays) with the call's arrays at upvalue 1. */
+/* The Lua function run(arrays), with the call's arrays at upvalue 1. */
 static int run_views(lua_State *L)
 {
     const call *c = lua_touserdata(L, lua_upvalueindex(1));
@@ -138,7 +138,7 @@ static int engine(lua_State *L)
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, free_call);
     lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2); /* from here on, memory is freed whatever happens */
+    lua_setmetatable(L, -2); /* from here on, the memory is freed even if an error is raised */
     read_call(L, c);
     lua_pushvalue(L, -1);
     lua_pushcclosure(L, run_views, 1);
@@ -147,7 +147,8 @@ static int engine(lua_State *L)
     int code = lua_pcall(L, 1, 1, 0);
     script_end(s, frame);
     if (code == LUA_OK) push_contents(L, c);
-    lua_pushcfunction(L, free_call); /* now, so that a stale array would read freed memory */
+    /* free the call's memory now, so that using an array of this call later would read freed memory */
+    lua_pushcfunction(L, free_call);
     lua_pushvalue(L, 5);
     lua_call(L, 1, 0);
     if (code != LUA_OK) return lua_error(L);

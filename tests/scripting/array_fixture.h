@@ -3,7 +3,7 @@
  * The script has two extra functions. dice(low, high) returns an integer. engine(lengths, base, views, run) simulates a
  * call of the engine: segments of these lengths, the first at `base`; a list of views {name=, type=, level=, values=,
  * writable=} over blocks of exactly their size, which are freed afterwards; run(arrays) is called with the arrays by
- * name. It returns the final contents of the views' memory, by name, and the first result of run. */
+ * name. engine() returns the final contents of the views' memory, by name, and the first result of run(). */
 #pragma once
 
 #include "arrays/arrays.h"

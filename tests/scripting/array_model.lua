@@ -1,9 +1,10 @@
--- A simple model of arrays: an array is a table {level=, type=, n=, v={...}}, an operation a loop over elements.
+-- A simple model of arrays to compare with: an array is a table {level=, type=, n=, v={...}}, an operation is a loop
+-- over the elements.
 local inf, nan = math.huge, 0 / 0
 
 -- --- calls and levels ----------------------------------------------------------------------------------------------------
 
-local frame -- of the call in progress: segment lengths, and item[i], the item of cell i
+local frame -- the call in progress: lengths of its segments, and item[i], the item of cell i
 
 -- Begin a call; returns its number of cells.
 local function open_frame(lengths)
@@ -26,7 +27,7 @@ local function segments(m)
   return m.level == "cells" and frame.segments or { { 1, m.n } }
 end
 
--- Level and length of an operation's result; raises if the operands do not fit.
+-- Return the level and the length of an operation's result; raise an error if the operands do not fit.
 local function join(operands)
   local height = { plain = 1, items = 2, cells = 3 }
   local level, n
@@ -39,9 +40,10 @@ local function join(operands)
   return level, n
 end
 
-local function to_float(x) return math.type(x) == "integer" and x + 0.0 or x end -- (-0.0 + 0.0 is 0.0)
+-- + 0.0 turns -0.0 into 0.0, so it is only for integers
+local function to_float(x) return math.type(x) == "integer" and x + 0.0 or x end
 
--- Element i of an operand in an operation at this level, as a float.
+-- Return element i of an operand, as a float, for an operation at this level.
 local function element(o, i, level)
   if o == true then return 1.0 elseif o == false then return 0.0 end
   if is_number(o) then return to_float(o) end
@@ -79,7 +81,8 @@ local function assign(m, x)
   local spread = is_model(x) and x.level == "items" and m.level == "cells"
   if is_model(x) and not spread and x.n ~= m.n then error("misfit") end
   for i = 1, m.n do
-    if is_model(x) and not spread and x.type == m.type then v[i] = m.type == "mask" and narrow("mask", x.v[i]) or x.v[i] -- exact
+    -- without conversion
+    if is_model(x) and not spread and x.type == m.type then v[i] = m.type == "mask" and narrow("mask", x.v[i]) or x.v[i]
     else v[i] = narrow(m.type, element(x, i, m.level)) end
   end
   return make(m.level, m.type, v, m.n)
@@ -149,7 +152,7 @@ local walks = {
   index = function(x) local out = {} for i = 1, #x do out[i] = i end return out end,
 }
 
--- Apply f to each segment of m's values, as floats.
+-- Apply f to each segment of m's values, given as floats.
 local function each_segment(m, f)
   for j, s in ipairs(segments(m)) do
     local x = {}
@@ -212,10 +215,12 @@ local function spread(m)
   return make("cells", "float64", v)
 end
 
--- --- operations: what a script writes, and what the model makes of the same -----------------------------------------------
+-- --- operations: what a script writes, and what the model computes for it
+-- -------------------------------------------------
 
 local function truth(x) return x ~= 0 and 1 or 0 end
-local function signed(y, x) return y == 0 and x * 0.0 or to_float(y) end -- zeros have a sign in C, not as Lua integers
+-- in C zeros have a sign, as Lua integers they have none
+local function signed(y, x) return y == 0 and x * 0.0 or to_float(y) end
 local function greater(x, y) if x ~= x then return y elseif y ~= y then return x end return x > y and x or y end
 local function lesser(x, y) if x ~= x then return y elseif y ~= y then return x end return x < y and x or y end
 

@@ -47,7 +47,8 @@ local function random_value(kind)
   local x = random_number()
   if kind == "int64" and dice(0, 3) == 0 then return 9007199254740993 + dice(0, 8) end
   if x ~= x and kind ~= "float64" and kind ~= "float32" then x = 7 end
-  if kind == "mask" then return ({ 0, 1, 0, 1, 0, 1, 2, 255 })[dice(1, 8)] end -- native code may write other values than 0 and 1
+  -- native code may write other values than 0 and 1 to a mask
+  if kind == "mask" then return ({ 0, 1, 0, 1, 0, 1, 2, 255 })[dice(1, 8)] end
   return narrow(kind, x + 0.0)
 end
 
@@ -66,7 +67,7 @@ local function random_lengths()
   return lengths
 end
 
--- An operand pair: a script's value, and its model.
+-- Return a pair of operands: a value of the script, and the same in the model.
 local function random_operand(pool)
   if dice(0, 3) == 0 then
     local x = dice(0, 7) == 0 and dice(0, 1) == 1 or random_number()
@@ -75,7 +76,7 @@ local function random_operand(pool)
   return pool[dice(1, #pool)]
 end
 
--- One operation on both: both succeed or both fail. The results are equal and may be operands later.
+-- Apply one operation to both: both must succeed or both fail. The results must be equal, and may be operands later.
 local function random_step(pool)
   local a, b, c = pool[dice(1, #pool)], random_operand(pool), random_operand(pool)
   local how, what, real, naive = dice(0, 12)
@@ -140,7 +141,8 @@ local function random_step(pool)
   if is_model(m) then pool[#pool + 1] = { x, m } end
 end
 
--- Random operations on random arrays; afterwards plain arrays are unchanged and the others refuse everything.
+-- Random operations on random arrays. Afterwards arrays from rill.array() are unchanged, and arrays of the call refuse
+-- every operation.
 function tests.random()
   local lengths, views = random_lengths(), {}
   local cells = model.open_frame(lengths)
@@ -155,7 +157,7 @@ function tests.random()
       compare(pool[i][1], pool[i][2], "view " .. v.name)
     end
     for _ = 1, dice(1, 30) do random_step(pool) end
-    for i, v in ipairs(views) do -- nothing above wrote to the engine's memory
+    for i, v in ipairs(views) do -- the operations above must not have written to the engine's memory
       compare(pool[i][1], pool[i][2], "view " .. v.name .. " at the end")
       local x = random_operand(pool)
       local works, m = pcall(model.assign, pool[i][2], x[2])
@@ -182,9 +184,9 @@ function tests.random()
   end
 end
 
--- --- one by one ----------------------------------------------------------------------------------------------------------
+-- --- single cases -------------------------------------------------------------------------------------------------------
 
--- Three items with three, no and two candidates.
+-- A call with three items that have three, zero and two candidates.
 local function small(run)
   local lengths = { 3, 0, 2 }
   model.open_frame(lengths)
@@ -193,7 +195,8 @@ local function small(run)
     { name = "logp", type = "float32", level = "cells", values = { -0.5, -1.5, -1, -0.25, -3 } },
     { name = "parent", type = "int32", level = "cells", values = { 0, 1, 0, 2, 2 } },
     { name = "keep", type = "mask", level = "cells", values = { 1, 1, 1, 1, 1 }, writable = true },
-    { name = "odd", type = "mask", level = "cells", values = { 0, 1, 2, 255, 2 } }, -- as native functions may leave it
+    -- a mask as native functions may leave it
+    { name = "odd", type = "mask", level = "cells", values = { 0, 1, 2, 255, 2 } },
     { name = "best", type = "float64", level = "items", values = { -1, -inf, -6 } },
     { name = "k", type = "int32", level = "items", values = { 3, 3, 2 } },
     { name = "id", type = "int64", level = "items", values = { 9007199254740993, 1, 2 } },
@@ -370,7 +373,7 @@ function tests.tables_and_text()
   end)
 end
 
--- Only copies by rill.array() and plain results outlive a call.
+-- Only copies by rill.array(), and results made from them, can be used after the call.
 function tests.lifetime()
   local kept = {}
   small(function(b)
@@ -378,7 +381,7 @@ function tests.lifetime()
     kept.sum, kept.mask, kept.copy = b.path_score + 1, b.path_score:gt(0), b.path_score:copy()
     kept.iterate = { pairs(b.path_score) }
     local plain, id = rill.array(b.path_score), rill.array(b.id)
-    small(function(inner) -- a nested call: each has its own arrays
+    small(function(inner) -- in a nested call, each call has arrays of its own
       assert(inner.path_score[1] == -1)
       fails("a call that is over, or interrupted", function() return b.path_score[1] end)
       fails("a call that is over, or interrupted", function() return inner.path_score + b.path_score end)
@@ -425,7 +428,7 @@ function tests.sorting()
   end
 end
 
--- Keys of all kinds: few, many, negative, fractional, too large for a table of counts.
+-- Counting of keys: few, many, negative, fractional, and too large for a table of counts.
 function tests.counting()
   for _, case in ipairs({ { 3, 0, 1 }, { 100000, 0, 1 }, { 5, -3, 1 }, { 5, 0, 0.5 }, { 4, 2 ^ 40, 1 }, { 3, 0, 1e9 } }) do
     local keys, seen, expected = {}, {}, {}

@@ -1,4 +1,4 @@
-/* A plugin that reports when its code runs, which is when it is loaded. */
+/* A plugin that prints a line when it is loaded. */
 #include <stdio.h>
 
 #include "support/tables.h"

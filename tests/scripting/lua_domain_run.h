@@ -5,20 +5,20 @@
 #include "rill/script.h"
 #include "support/harness.h"
 
-/* Parameters and results. */
+/* The parameters and the results of a run. */
 typedef struct domain_run {
-    const char *path;             /* of the model; may be NULL */
-    const char *arguments;        /* of the domain; may be NULL */
+    const char *path;             /* the model's path; may be NULL */
+    const char *arguments;        /* the domain's arguments; may be NULL */
     const char *method;           /* NULL: var-stream */
     const char *scorer;           /* NULL: none */
     const char *scorer_arguments; /* NULL: "" */
     int32_t k;                    /* 0: 3 */
     rill_script_options options;
 
-    rill_status status; /* first error of loading, opening, running */
+    rill_status status; /* first error of loading, opening or running */
     int loaded, opened;
     char message[4000];
-    char out[2000]; /* a line per input: outputs separated by |, or ! and a message; truncated if too long */
+    char out[2000]; /* a line per input: its outputs separated by |, or ! and a message; truncated if too long */
     char last[200]; /* the last input's best output */
 } domain_run;
 

@@ -4,8 +4,7 @@
 
 #include "rill/plugin.h"
 
-/* --- widths: what comes back is what was passed, through a register whose other bits are anything
- * --------------------- */
+/* --- widths: values come back unchanged through a register whose other bits are arbitrary ------------------------- */
 
 #define ECHO(name, type)                      \
     RILL_API type echo_##name(type value);    \
@@ -106,7 +105,7 @@ RILL_API double sum_all(const float *f, const int32_t *i, const int64_t *l, cons
 
 /* --- structs ------------------------------------------------------------------------------------------------------ */
 
-/* As the built-in "absolute". */
+/* Prune as the built-in heuristic "absolute" does. */
 RILL_API void keep_near(rill_candidates *b, double delta);
 RILL_API void keep_near(rill_candidates *b, double delta)
 {
@@ -205,7 +204,7 @@ RILL_API int through_mixed(void *f)
     return ((address){.pointer = f}).of_mixed(-1, 0.5f, 2.25, "three", 4, -5, 6.5, 1, -7, 255);
 }
 
-/* Number of calls, of at most n, until one returns something other than 1. */
+/* Return how often the callback was called: at most n times, until it returns something other than 1. */
 RILL_API int count_calls(void *f, int n);
 RILL_API int count_calls(void *f, int n)
 {
@@ -228,7 +227,7 @@ RILL_API void note(void *f)
     noted = f;
 }
 
-/* A heuristic that calls the noted callback. */
+/* A heuristic that calls a callback noted before. */
 RILL_API void call_noted(rill_candidates *b);
 RILL_API void call_noted(rill_candidates *b)
 {

@@ -1,5 +1,6 @@
--- Prints "KIND NAME" for everything that docs/scripting.md has to list: rill.names, the contents of tables that scripts
--- can traverse, and of the tables that callbacks get. reference.sh compares. Run by `rill run` and `rill tune`.
+-- Prints "KIND NAME" for everything that docs/scripting.md has to list: rill.names, the fields of tables that scripts
+-- can traverse, and of the tables that callbacks get. reference.sh compares the names with the page. Run by `rill run`
+-- and `rill tune`.
 local function keys(kind, t)
   for name in pairs(t) do print(kind .. " " .. name) end
 end
@@ -13,7 +14,7 @@ rill.domain{
   name = "plain", actions = { "end" }, end_action = "end",
   open = function(options)
     keys("options", options)
-    print("options path") -- nil without a model
+    print("options path") -- path is nil without a model, so it is not traversed
     return options
   end,
   start = function(self, input)
@@ -46,6 +47,6 @@ return {
   options = { method = "var-stream" },
   tune = function(try)
     keys("try", try{})
-    keys("try", try{ patience = 0.5, stop_after = 3 }) -- these contradict each other
+    keys("try", try{ patience = 0.5, stop_after = 3 }) -- an invalid combination
   end,
 }

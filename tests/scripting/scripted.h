@@ -5,17 +5,17 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* Run the problem with the script `text` loaded; allocator and options may be NULL. Asserts nothing. */
+/* Load the script `text` and run the problem. The allocator and the options may be NULL. Asserts nothing. */
 void scripted_run(const char *text, const rill_script_options *options, const problem *p, const schedule *s,
                   const rill_context_options *memory, engine_record *out);
 
-/* A problem of some length: no heuristics or scorers, beams of `k`. The toy has 8 actions. */
+/* Draw a problem without heuristics and scorers, with beams of `k`. The toy has 8 actions. */
 void scripted_problem(problem *p, int seed, int32_t inputs, int32_t k);
 
-/* One entry of the problem's chain. */
+/* Fill one entry of the problem's chain. */
 void scripted_entry(problem_name *entry, const char *name, const char *arguments);
 
-/* Fails the test unless both runs gave the same results, to the last bit. */
+/* Fail the test unless both runs gave the same results, to the last bit. */
 void scripted_same(const problem *p, const engine_record *a, const engine_record *b);
 
 /* Load `text`, run the problem with its chains, and expect a failure whose message has all of these words;

@@ -4,7 +4,7 @@
 local EXTRA, MISSING, SWAPPED, WRONG, NEIGHBOUR, BLANK = -6.0, -6.0, -4.5, -7.0, -5.0, -2.0
 local ROWS = " qwertyuiop asdfghjkl zxcvbnm "
 
--- Counts of words and word pairs.
+-- Count words and pairs of words.
 local uni, total, pairs_of, heads = {}, 0, {}, {}
 for sentence in WORDS:gmatch("[^.]+") do
   local before = ""

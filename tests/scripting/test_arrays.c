@@ -1,4 +1,5 @@
-/* Arrays of scripts: the tests of arrays.lua, the functions for other C files, and out-of-memory errors. */
+/* Arrays of scripts: the tests of arrays.lua, the C functions for other files of scripting/, and out-of-memory
+ * errors. */
 #include "array_fixture.h"
 #include "support/harness.h"
 
@@ -43,7 +44,7 @@ static void random_operations_equal_the_model(void **unused)
 
 /* --- functions for other files ------------------------------------------------------------------------------------ */
 
-/* A script, and a call in progress with segments {2, 0, 1}. */
+/* A script, and a simulated call with segments of 2, 0 and 1 cells. */
 typedef struct fixture {
     rill_context *ctx;
     rill_script *s;
@@ -73,7 +74,7 @@ typedef struct job {
     array_level level;
     int32_t n;
     int writable;
-    const char *expression; /* its value is stored or examined */
+    const char *expression; /* Lua expression whose value is stored or examined */
     void *data;
     int32_t length;
 } job;
@@ -227,7 +228,7 @@ static void memory_limit_holds(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* From some allocation on memory runs out: the call reports it, and the next one works again. */
+/* Whenever memory runs out, the call fails with an error, and the next call works again. */
 static void failing_allocations_are_errors(void **unused)
 {
     (void)unused;

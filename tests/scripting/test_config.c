@@ -1,5 +1,5 @@
-/* Configurations: the struct made from a script's table, what is refused with which position, sweeps, and searches by
- * scripts. */
+/* Configurations in Lua: the struct made from a script's table, refused tables with the position of the error, sweeps,
+ * and searches by scripts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +146,8 @@ static void config_nothing(void **state)
     rill_script_config_free(NULL);
 }
 
-/* Relative to the script's directory; a bare plugin name must not be searched along the loader's path. */
+/* Paths are relative to the script's directory. A bare plugin name becomes a path too, since the loader would search
+ * its own directories for it. */
 static void config_paths(void **state)
 {
     (void)state;
@@ -265,7 +266,7 @@ static void config_refused(void **state)
     }
 }
 
-/* Refusing a bare function must name the invalid part; here there are too many entries. */
+/* Lists of more than 32 entries are refused. */
 static void config_too_long(void **state)
 {
     (void)state;
@@ -352,13 +353,14 @@ static void config_sweep(void **state)
         rill_script_config_free(point);
     }
     rill_script_config_free(base);
-    assert_int_equal(rill_script_config_read(script, &base), RILL_OK); /* sweep points were made of copies */
+    /* sweep points are made from copies, so the table is unchanged */
+    assert_int_equal(rill_script_config_read(script, &base), RILL_OK);
     assert_string_equal(setting(base, "k"), "4");
     assert_string_equal(base->heuristics.entry[1].arguments, "9");
     rill_script_config_free(base);
 }
 
-/* A script's changes to a grid, or to metatables, affect neither the grid nor the base. */
+/* Changes that a script makes to a grid or to metatables affect neither the grid nor the base configuration. */
 static void config_sweep_is_closed(void **state)
 {
     (void)state;
@@ -407,11 +409,12 @@ static void config_sweep_in_order(void **state)
     assert_string_equal(point->point[0].value, "1");
     assert_string_equal(point->point[1].name, "delta");
     assert_string_equal(point->point[2].value, "5");
-    assert_string_equal(point->heuristics.entry[0].name, "absolute"); /* there was no chain */
+    /* the base configuration has no chain; the grid's parameter delta adds this heuristic */
+    assert_string_equal(point->heuristics.entry[0].name, "absolute");
     rill_script_config_free(point);
 }
 
-/* With an edit function the chains are left to it; settings are still applied. */
+/* With an edit function, the chains of a sweep point are the function's; settings of the grid are still applied. */
 static void config_sweep_function(void **state)
 {
     (void)state;
@@ -431,7 +434,7 @@ static void config_sweep_function(void **state)
     assert_int_equal(point->n_point, 3);
     assert_string_equal(point->point[0].value, "8");
     rill_script_config_free(point);
-    assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_OK); /* of a fresh copy */
+    assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_OK); /* made from a fresh copy */
     assert_string_equal(point->heuristics.entry[0].arguments, "10");
     rill_script_config_free(point);
 
@@ -492,7 +495,7 @@ typedef struct notes {
     int calls, failing_call;
 } notes;
 
-/* A fake measurement: quality is k, and k == 9 is an invalid combination. */
+/* A made-up measurement: quality is k, and k == 9 is refused as an invalid combination. */
 static rill_status attempt(void *user, const rill_script_config *config, rill_script_measures *out)
 {
     notes *n = user;
@@ -567,7 +570,7 @@ static void config_tune_fails(void **state)
     n.failing_call = 0;
 }
 
-/* The function outlives its search and then raises an error. */
+/* If the function of rill.tune is called after its search has ended, it raises an error. */
 static void config_tune_over(void **state)
 {
     (void)state;
@@ -583,7 +586,7 @@ static void config_tune_over(void **state)
     assert_int_equal(n.calls, 0);
 }
 
-/* Each stretch between two attempts has the full limit. */
+/* Between two attempts the script has the full instruction limit. */
 static void config_tune_limit(void **state)
 {
     (void)state;
@@ -617,11 +620,11 @@ static rill_status open_use_close(rill_context *context)
     if (status == RILL_OK) status = rill_script_config_read(script, &config);
     if (status == RILL_OK) status = rill_script_sweep_point(script, 1, &point);
     if (status == RILL_OK) status = rill_script_tune(script, attempt, &n);
-    rill_script_config_free(point); /* the other is freed with the script */
+    rill_script_config_free(point); /* the other configurations are freed with the script */
     return status;
 }
 
-/* Each allocation fails once, alone and with all later ones. A single failure is harmless: Lua collects its garbage and
+/* Each allocation fails once, alone and with all later ones. A single failure is harmless: Lua collects garbage and
  * tries again. */
 static void config_memory(void **state)
 {

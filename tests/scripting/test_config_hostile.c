@@ -1,4 +1,4 @@
-/* Configurations of hostile scripts: nothing that a script changed or used up affects how its table is read. */
+/* Configurations of hostile scripts: whatever a script has changed or used up, its table is read correctly. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static rill_script *load(const char *text, int64_t instructions)
     return script;
 }
 
-/* Replaces every function that scripts can reach, and attaches metatables to the tables that are read. */
+/* Replaces every function that scripts can reach, and sets metatables on the tables that are read. */
 static const char hostile[] =
     "local mine, all = error, {}\n"
     "for _, library in ipairs{ string, table, math, utf8, coroutine } do\n"
@@ -80,7 +80,7 @@ static void config_hostile(void **state)
     }
 }
 
-/* Reading counts as the script's own work, under its limits; messages only contain positions in the script. */
+/* Reading the table counts as the script's own work under its limits. Messages contain positions in the script only. */
 static void config_limits(void **state)
 {
     (void)state;
@@ -93,7 +93,8 @@ static void config_limits(void **state)
     assert_null(config);
 }
 
-/* A million values are allowed, so reading one must cost far less than a millionth of a call's limit. */
+/* An axis of a sweep may have a million values. Reading one of them must cost far less than a millionth of a call's
+ * limit. */
 static void config_long_axis(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Faulty Lua domains: what is refused, when, with which message, and that nothing leaks. */
+/* Faulty Lua domains: which faults are refused, when, with which message, and that nothing leaks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static void bad_openings(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         domain_run run = {.k = 2};
         char lua[600];
-        /* close() is called with what open() returned. */
+        /* close() gets the value that open() returned. */
         snprintf(lua, sizeof lua, "rill.domain{ name = 'd', open = function() return %s end, close = print, %s}",
                  cases[i].returned, THREE);
         domain_try(&run, lua, words, NULL);
@@ -136,7 +136,7 @@ static void bad_openings(void **state)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* A valid domain, with one function replaced by `wrong`. It misbehaves for the input x. */
+/* A valid domain with one function replaced by `wrong`, which fails for the input x. */
 static const char good_domain[] =
     "local d = { name = 'd', actions = {'p', 'q', '.'}, end_action = '.', max_length = 4,\n"
     "start = function(self, input) return {text = input.text} end,\n"
@@ -146,7 +146,7 @@ static const char good_domain[] =
     "local function wrong(name, f) local right = d[name]\n"
     "  d[name] = function(self, s, ...) if (s.text or s.input) == 'x' then return f() end return right(self, s, ...) end end\n";
 
-/* The same with whole timesteps; `on` returns the choices for rows of the input x. */
+/* The same with rows(), which handles a whole timestep; `on` returns the choices for rows of the input x. */
 static const char good_rows[] =
     "local x, on\n"
     "local choices = {p = -1, q = -2, ['.'] = -3}\n"
@@ -276,7 +276,7 @@ static void wrong_rows(void **state)
     try_all(good_rows, anywhere, sizeof anywhere / sizeof *anywhere, 1);
 }
 
-/* An invalid input fails alone, and so does one whose hypotheses all die. */
+/* An invalid input fails alone, and so does an input that has no live hypothesis left. */
 static void bad_inputs_fail_alone(void **state)
 {
     (void)state;
@@ -298,12 +298,12 @@ static void bad_inputs_fail_alone(void **state)
     assert_string_equal(run.out, "p p p p\n!again\np p p p\n");
 }
 
-/* Results finished before a script failed are returned. */
+/* Results that were finished before the script failed are returned. */
 static void finished_results_stay(void **state)
 {
     (void)state;
     domain_run run = {.k = 1, .method = "greedy"};
-    static const char *const five[] = {"a", "b", "c", "d", "x", NULL}; /* batches of four */
+    static const char *const five[] = {"a", "b", "c", "d", "x", NULL}; /* with batches of four inputs */
     char lua[3000];
     snprintf(lua, sizeof lua, "%s%s", good_domain, "wrong('advance', function() error('burst') end) rill.domain(d)");
     domain_try(&run, lua, five, NULL);
@@ -312,7 +312,7 @@ static void finished_results_stay(void **state)
     assert_string_equal(run.out, "pppp\npppp\npppp\npppp\n");
 }
 
-/* A long input is truncated at a character boundary. */
+/* In the message, a long input is cut at a character boundary. */
 static void long_inputs_are_cut(void **state)
 {
     (void)state;
@@ -370,7 +370,7 @@ static void write_file(const char *folder, const char *name, const char *text)
     fclose(file);
 }
 
-/* The result of options.read(name) in a domain: "ok TEXT" or the error. */
+/* Return the result of options.read(name) in a domain: "ok TEXT", or the error. */
 static void read_as_domain(const char *path, const char *call, char *out, size_t size)
 {
     domain_run run = {.k = 1, .path = path};
@@ -477,13 +477,13 @@ static void out_of_memory(const char *lua, int persistent)
     assert_true(refused > (persistent ? tried / 2 : 5));
 }
 
-/* Memory limits from far too low to sufficient: each lets the script get a little further. */
+/* With memory limits from far too low to sufficient, the script fails cleanly and gets further each time. */
 static void little_memory(const char *lua)
 {
     harness_memory memory = {0};
     rill_context_options options = harness_memory_options(&memory);
     domain_run run = {.k = 2};
-    int refused[3] = {0}; /* in loading, opening, running */
+    int refused[3] = {0}; /* number of failures in loading, opening, running */
     for (size_t limit = 5000; limit == 5000 || run.status != RILL_OK; limit += 23) {
         run.options.memory = limit;
         domain_try(&run, lua, words, &options);
@@ -542,7 +542,8 @@ static int define_measure_inside(lua_State *L)
     return 0;
 }
 
-/* measure() calls itself by way of the engine, and only the inner call fails: the next call with a status reports it. */
+/* measure() calls itself through the engine, and only the inner call fails. The failure is reported by the next call
+ * that returns a status. */
 static void a_failure_inside_stays(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Lua domains: the toy in both styles against the naive search, what a domain receives and may return, and several
- * models. Errors are in test_domain_faults.c. */
+/* Lua domains: the toy domain in both styles against the naive search, arguments and results of a domain's functions,
+ * and several models. test_domain_faults.c tests errors. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static rill_status load_toy(rill_context *ctx)
     return rill_script_load(&script, ctx, SCRIPTS_FOLDER "/toy.lua", NULL);
 }
 
-/* Random problems, solved by the naive search with the C toy and decoded with the Lua toy. */
+/* Solve random problems by the naive search with the C toy, and decode them with the Lua toy. */
 static void random_problems(const char *domain, int64_t iterations)
 {
     uint64_t first = harness_seed(1);
@@ -58,7 +58,7 @@ static void toy_by_rows(void **state)
     random_problems("toy-rows", 1200);
 }
 
-/* All methods of a group, on each of a few problems. */
+/* All methods of a group have the same results, on each of a few problems. */
 static void all_methods(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void expect(domain_run *run, const char *lua, const char *out)
     assert_string_equal(run->out, out);
 }
 
-/* Names everywhere, an end action by name, default output: the shortest possible domain. */
+/* The shortest possible domain: names for all actions, the end action by name, default outputs. */
 #define SHORTEST                                                                       \
     "rill.domain{ name = 'd', actions = {'yes', 'no', '.'}, end_action = '.',\n"       \
     "  start = function(self, input) return {text = input.text, at = 1} end,\n"        \
@@ -139,7 +139,7 @@ static void hypotheses(void **state)
         "0.5 -0.5 0.25,0.25 -0.25,-0.25\n0.25 -0.25 0.25 -0.25\n0.25 -0.25 0.25 -0.25\n");
 }
 
-/* Terminal actions: all, some by name, none; an end action always is one. */
+/* Terminal actions: all, some by name, or none. The end action always is terminal. */
 static void last_actions(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void sizes_and_canonical(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* Log-probabilities of picks only, through the domain table: both styles agree. */
+/* Log-probabilities of picks only, through the domain's table, are the same in both styles. */
 static void picks(void **state)
 {
     (void)state;
@@ -269,7 +269,8 @@ static void picks(void **state)
 
 /* --- texts to actions --------------------------------------------------------------------------------------------- */
 
-/* Two or more of five letters; "5" is the name of action 3, and action 5 has another name. `rest` is appended. */
+/* A domain whose outputs have two or more of five letters. "5" is the name of action 3, and action 5 has another name.
+ * `rest` is appended to the declaration. */
 #define LETTERS                                                                                              \
     "rill.domain{ name = 'd', actions = {'a', 'b', 'c', '5', '.', 'f'}, end_action = '.', max_length = 4,\n" \
     "  start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"                     \
@@ -309,7 +310,7 @@ static void texts_to_actions(void **state)
         {LETTERS BY_LETTERS "}", "require", "b", "b 5\n"},
         {LETTERS BY_LETTERS "}", "require", "bz",
          "domain d: tokenize: script test.lua: tokenize: \"z\" is not among the names"},
-        /* invalid results */
+        /* invalid results of tokenize */
         {LETTERS ", tokenize = function() end }", "ban", "a",
          "tokenize returned nil without a message: it must return a list of actions, or nil"},
         {LETTERS ", tokenize = function() return nil, 3 end }", "ban", "a", "tokenize returned nil"},
@@ -324,7 +325,7 @@ static void texts_to_actions(void **state)
         {LETTERS ", tokenize = function() error('burst') end }", "ban", "a", "domain d: tokenize: test.lua:3: burst"},
         {LETTERS ", tokenize = function() while true do end end }", "ban", "a", "instructions in one call"},
         {LETTERS ", tokenize = 3 }", "ban", "a", "tokenize is a number; a function was expected"},
-        /* action numbers */
+        /* texts are split into action numbers */
         {"rill.domain{ name = 'd', actions = 3, max_length = 2,\n"
          "start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"
          "choices = function() return {[0] = -3, [1] = -2, [2] = -1} end,\n"
@@ -345,7 +346,7 @@ static void texts_to_actions(void **state)
     }
 }
 
-/* A list longer than the initial capacity, and one through the plain function that scorers use. */
+/* A text with more actions than the initial capacity, and one through the C function that scorers call. */
 static void long_texts_to_actions(void **state)
 {
     (void)state;
@@ -392,7 +393,7 @@ static void two_models(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* Using a rows object after its model was closed raises an error. */
+/* Using a rows object after its model was closed is an error. */
 static void rows_outlive_their_model(void **unused)
 {
     (void)unused;
@@ -423,7 +424,8 @@ static void keep_warning(void *user, rill_log_level level, const char *message)
     if (level == RILL_LOG_WARNING) snprintf(user, 400, "%s", message);
 }
 
-/* States are released when the engine frees them: after the run, only those that the closing script makes exist. */
+/* A state is released when the engine frees it: after the run, only states that this script makes while it closes
+ * exist. */
 static void states_are_forgotten(void **unused)
 {
     (void)unused;

@@ -41,7 +41,7 @@ static void name_everything(problem *p)
     p->n_heuristics = p->n_scorers = 1;
 }
 
-/* Returns whether the n-th allocation was reached. */
+/* Let the n-th allocation fail. Returns whether the run reached it. */
 static int refuse(const problem *p, int64_t n, int persistent, const engine_record *baseline, int64_t *failed)
 {
     harness_memory m = {.failing_request = n, .persistent = persistent};
@@ -73,8 +73,8 @@ static void refuse_each(int persistent)
     if (baseline.status != RILL_OK) fail_msg("%s", baseline.message);
     for (; refuse(&p, n, persistent, &baseline, &failed); tried++) n = harness_next_request(n);
     print_message("%lld requests, %lld of them needed\n", (long long)n, (long long)failed);
-    assert_true(n > 90);                              /* columns are carved out of few blocks */
-    assert_true(failed > (tried == n - 1 ? 80 : 60)); /* fewer if some requests are skipped */
+    assert_true(n > 90);                              /* many of Lua's allocations share a block, so there are few */
+    assert_true(failed > (tried == n - 1 ? 80 : 60)); /* fewer if some allocations were skipped */
     /* Permanent failure ends the run, unless Lua's second collection frees enough in its blocks. */
     if (persistent) assert_in_range(failed, tried - 2, tried);
     engine_record_clear(&baseline);
@@ -117,8 +117,8 @@ static void own_limit(void **state)
     engine_record_clear(&r);
 }
 
-/* Lua's small blocks are carved from large ones, so most of its requests never reach the context. The script's limit
- * sees each; every limit that is too low makes one more of them fail. */
+/* Lua's small blocks are parts of large ones, so most of its allocations never reach the context. The script's memory
+ * limit counts each; as the limit grows, each allocation is once the first to fail. */
 static void every_limit(void **state)
 {
     (void)state;

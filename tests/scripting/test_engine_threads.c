@@ -1,5 +1,5 @@
-/* Two contexts share nothing, including scripts: engines with Lua heuristics, scorers and schedulers in two threads at
- * once have the results of the C ones alone. Meant for the thread sanitizer. */
+/* Two contexts share nothing, scripts included. Engines with Lua heuristics, scorers and schedulers in two threads at
+ * once have the same results as the C plugins alone. Meant for the thread sanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct worker {
     char message[1500];
 } worker;
 
-/* Rename the problem's chain entries to the script's; returns 1 if all have a counterpart. */
+/* Rename the problem's chain entries to those of the script; return 1 if all have a counterpart. */
 static int rename_chains(problem *p)
 {
     for (int32_t i = 0; i < p->n_heuristics; i++) {

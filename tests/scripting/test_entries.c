@@ -133,7 +133,7 @@ static void refusals(void **state)
     refuses("heuristic", "return { 10, 'x' }", "a heuristic was expected, not a number");
 }
 
-/* A function is registered only once, separately from others, and the entry can be used. */
+/* A function is registered only once, and two functions separately; the registered entry can be used. */
 static int read_twice(lua_State *L)
 {
     entry *entries = lua_touserdata(L, 1);

@@ -37,7 +37,7 @@ static const char *const built_in =
     "rill.heuristic{ name = 'each-relative_local', arguments = 'R', create = ratio,\n"
     "  apply = each('action_logp', 'k') }\n";
 
-/* test-random in Lua: a hash of all fields of `b` decides. */
+/* The heuristic test-random in Lua: decisions come from a hash of all fields of `b`. */
 static const char *const random_one = SCRIPTED_MIX
     "rill.heuristic{ name = 'lua-random', arguments = 'SEED,PERCENT',\n"
     "  create = function(text)\n"
@@ -65,7 +65,7 @@ static const char *const random_one = SCRIPTED_MIX
     "    end\n"
     "  end }\n";
 
-/* Replace the problem's heuristics by the script's; returns how many. */
+/* Replace the problem's heuristics by those of the script; return how many. */
 static int rename_heuristics(problem *p, const char *prefix, const char *random)
 {
     int renamed = 0;
@@ -193,7 +193,7 @@ static void marks(void **state)
     same_marks("b:halt(b.item_id:eq(2)) b:halt(b.item_id:eq(4))", "b.stop = b.item_id:eq(2) | b.item_id:eq(4)");
     same_marks("b:halt(true)", "b.stop = 1");
     same_marks("b:halt(b.outputs:gt(0))", "for i = 1, b.n do b.stop[i] = b.outputs[i] > 0 end");
-    /* results are ignored; without create the argument is the text itself */
+    /* the function's results are ignored; without create() the argument is the text itself */
     same_marks("return 17", "return nil, nil, {}");
     same_marks("assert(x == '2' and b.n > 0 and b.size >= 0) b.width = tonumber(x)", "b.width = 2");
     same_marks("local first, last = b:range(b.n) assert(last == b.size and #b.path_score == b.size and #b.k == b.n)",
@@ -288,7 +288,7 @@ static void used_after_the_call(void **state)
     kept_too_long("b", "return old.path_score", "candidates of a call that is over");
     kept_too_long("b", "old.width = 1", "candidates of a call that is over");
     kept_too_long("b", "old:drop(true)", "candidates of a call that is over");
-    kept_too_long("b.drop", "old(b, 'x')", "number"); /* methods themselves may be kept */
+    kept_too_long("b.drop", "old(b, 'x')", "number"); /* a method itself may be kept after the call */
     kept_too_long("b.path_score", "return old[1]", "call that is over");
     kept_too_long("b.keep", "old[1] = 0", "call that is over");
     kept_too_long("b.keep", "b.keep = old", "call that is over");
@@ -296,7 +296,7 @@ static void used_after_the_call(void **state)
                   "candidates of a call that is over");
 }
 
-/* --- failures name the input -------------------------------------------------------------------------------------------- */
+/* --- failures name the input -------------------------------------------------------------------------------------- */
 
 static void names_the_input(void **state)
 {
@@ -304,7 +304,7 @@ static void names_the_input(void **state)
     problem p;
     scripted_problem(&p, 4, 12, 4);
     one_heuristic(&p, "mine", "2");
-    /* one input, at any position in the call */
+    /* one input fails, at any position in the call */
     for (int32_t input = 0; input < 12; input += 5) {
         char body[200], words[60];
         snprintf(body, sizeof body, "for i = 1, b.n do if b.item_id[i] == %d then error('no luck') end end",
@@ -313,22 +313,22 @@ static void names_the_input(void **state)
         scripted_fails(apply_text(body), &p, &plain, RILL_ERR_PLUGIN, "heuristic mine", words, "test.lua:2: no luck",
                        "stack traceback", NULL);
     }
-    /* no input fails alone */
+    /* the call fails only with several inputs, so none is to blame */
     scripted_fails(apply_text("if b.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
                    "in a timestep of 8 inputs, the first is input 7 (line 8), no input fails alone: ", "together",
                    NULL);
-    /* an error in a nested function has a traceback; an error value that is no string is shown, too */
+    /* An error in a nested function has a traceback. An error value that is no string is shown too. */
     scripted_fails(apply_text("local function inner() local x = nil + 1 end\ninner()"), &p, &plain, RILL_ERR_PLUGIN,
                    "arithmetic on a nil", "inner",
                    "in a timestep of 8 inputs, the first is input 7 (line 8), each input fails alone: ", NULL);
     scripted_fails(apply_text("error(setmetatable({}, {__tostring = function() return 'an object' end}))"), &p, &plain,
                    RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each input fails alone: ", NULL);
-    /* the first of several */
+    /* if several inputs fail, the first is named */
     scripted_fails(apply_text("for i = 1, b.n do if b.item_id[i] % 3 == 1 then error('a third') end end"), &p, &plain,
                    RILL_ERR_PLUGIN, "while decoding input 7 (line 8): ", "a third", NULL);
 }
 
-/* An endless loop is attributed to its input without the time limit for each input. */
+/* An endless loop is attributed to its input before the time limit of the whole call. */
 static void endless_loops(void **state)
 {
     (void)state;
@@ -344,14 +344,14 @@ static void endless_loops(void **state)
     assert_non_null(strstr(r.message, "while decoding input 5 (line 6)"));
     assert_non_null(strstr(r.message, "2000000 instructions"));
     engine_record_clear(&r);
-    /* work that is excessive only in total is attributed to no input */
+    /* the work is excessive only in total, so no input is named */
     scripted_run(apply_text("for i = 1, b.n * 140000 do local x = i * i end"), &options, &p, &plain, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
     assert_non_null(strstr(r.message, "in a timestep of 8 inputs"));
     engine_record_clear(&r);
 }
 
-/* An input that needs far more than its share is named, though it would pass alone. */
+/* An input that needs far more than its share of the limit is named, although alone it would pass. */
 static void heavy_inputs(void **state)
 {
     (void)state;
@@ -399,14 +399,15 @@ static void cheats_are_caught(void **state)
     problem p;
     scripted_problem(&p, 5, 9, 4);
     one_heuristic(&p, "mine", "2");
-    /* compares with the best of all items, counts items, or remembers */
+    /* compares with the best of all items, counts the items, or remembers calls */
     scripted_fails(apply_text("local all = rill.dead for i = 1, b.n do all = math.max(all, b.best[i]) end\n"
                               "b.keep = b.path_score:ge(all - 1)"),
                    &p, &checked, RILL_ERR_CHECK, "heuristic mine gives input ", NULL);
     scripted_fails(apply_text("if b.n > 1 then b.width = 1 end"), &p, &checked, RILL_ERR_CHECK, "mine", NULL);
     scripted_fails(apply_text("calls = (calls or 0) + 1 b.stop = calls % 3 == 0"), &p, &checked, RILL_ERR_CHECK, "mine",
                    NULL);
-    /* Its result for an item does not depend on the number of calls or on the other items. */
+    /* This one passes a test that repeats calls: its result for an item depends neither on the number of calls nor on
+     * other items. */
     scripted_fails("rill.heuristic{ name = 'mine', arguments = 'N', create = function() return {} end,\n"
                    "  apply = function(b, seen)\n"
                    "    for i = 1, b.n do\n"
@@ -465,7 +466,7 @@ static void listed(void **state)
 }
 
 static lua_Alloc allocate;
-static int granted; /* number of requests of memory that are granted, of those to come */
+static int granted; /* how many of the coming allocations succeed */
 
 static void *allocate_granted(void *user, void *block, size_t old_size, size_t size)
 {
@@ -482,7 +483,7 @@ static int call_result(lua_State *L)
     return 0;
 }
 
-/* Memory that runs out anywhere in a declaration leaves no later object unprotected. */
+/* Lua objects that are protected stay protected, wherever memory runs out in a declaration. */
 static void protected_objects(void **state)
 {
     (void)state;

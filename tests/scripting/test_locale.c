@@ -1,4 +1,4 @@
-/* A host whose locale writes "0,6": the library and scripts still read and write numbers with a point, and the host's
+/* A program whose locale writes "0,6": librill and scripts still read and write numbers with a point, and the program's
  * locale is unchanged afterwards. Skipped if the system has no such locale and localedef cannot make one. */
 #include <locale.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void numbers_that_are_written(void **state)
     harness_end(ctx, &memory);
 }
 
-/* Character classes and collation depend on the locale, too. */
+/* Character classes and collation of scripts do not depend on the locale either. */
 static void scripts(void **state)
 {
     (void)state;

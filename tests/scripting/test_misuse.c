@@ -1,6 +1,6 @@
 /* Random use of everything that calls pass to scripts: fields, methods, operators and functions with arbitrary
- * arguments, including views and arrays of earlier calls. Every run ends with results or an error; the address
- * sanitizer watches. */
+ * arguments, including views and arrays of earlier calls. Every run must end with results or an error, without a report
+ * of the address sanitizer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,9 +18,9 @@ static const char text[] =
     "  '5', 'descending', true, false, {}, {1, 2, 3}, {3, {}, 'x'}, {1 << 40}, print, coroutine.create(print),\n"
     "  rill.array{1, 2, 3}, rill.zeros(0), rill.array{true, false}, rill.array{0/0, 1/0, -1/0, 1e300} }\n"
     "local fixed, kept = #pool, 60\n"
-    "local function any() return pool[random(fixed + kept)] end\n" /* often nil */
+    "local function any() return pool[random(fixed + kept)] end\n" /* a random value, often nil */
     "local function keep(x) if x ~= nil then pool[fixed + random(kept)] = x end end\n"
-    "local function name(kind)\n" /* sometimes a wrong one */
+    "local function name(kind)\n" /* a random name, sometimes of the wrong kind */
     "  local names = rill.names[random(9) == 1 and kinds[random(4)] or kind]\n"
     "  return names[random(#names)]\n"
     "end\n"
@@ -63,7 +63,8 @@ static const char text[] =
 static void count(void *user, const char *line)
 {
     long long *counts = user;
-    if (sscanf(line, "%lld of %lld", &counts[0], &counts[1]) != 2) counts[2]++; /* the script's own random error */
+    /* the script raised a random error of its own */
+    if (sscanf(line, "%lld of %lld", &counts[0], &counts[1]) != 2) counts[2]++;
 }
 
 static void anything_goes(void **state)

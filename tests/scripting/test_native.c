@@ -17,7 +17,7 @@ static void integers(void **state)
         "  for _, x in ipairs{w[2], w[3], 0, 1, 77, w[2] < 0 and -1 or 2, w[2] < 0 and -100 or 100} do\n"
         "    assert(f(x) == x, name .. ' ' .. x)\n"
         "    assert(math.type(f(x)) == 'integer')\n"
-        "    if name ~= 'i64' then\n" /* bits above the type's are not part of the result */
+        "    if name ~= 'i64' then\n" /* bits above the width of the result's type are ignored */
         "      local low, high = math.tointeger(w[2]), math.tointeger(w[3])\n"
         "      local stray = (math.tointeger(x) & (high - low)) | (0x5a5a << 48) | ((high - low + 1) * 3)\n"
         "      assert(cut(stray) == x, name .. ' cut ' .. x)\n"
@@ -33,7 +33,7 @@ static void integers(void **state)
         "refused('was expected, not string', bind('echo_i8', 'int8(int8)'), '3')\n");
 }
 
-/* From 2^63 on, numbers are floats in Lua. */
+/* Numbers of uint64 from 2^63 on are floats in Lua. */
 static void unsigned_64(void **state)
 {
     (void)state;
@@ -43,7 +43,7 @@ static void unsigned_64(void **state)
                               "end\n"
                               "assert(math.type(f(math.maxinteger)) == 'integer' and math.type(f(2^63)) == 'float')\n"
                               "local minus = bind('cut_u64', 'uint64(int64)')\n"
-                              "assert(minus(-1) == 2^64)\n" /* the nearest float */
+                              "assert(minus(-1) == 2^64)\n" /* the float nearest to 2^64 - 1 */
                               "for _, x in ipairs{-1, -1.0, 2^64, 1.5, 0/0, 1/0, -1/0, '1'} do\n"
                               "  refused('a whole number from 0 to 18446744073709551615', f, x)\n"
                               "end\n");
@@ -127,7 +127,7 @@ static void arrays(void **state)
         "refused('argument 2 (int32)', rill.ffi.array, 'int32', {1, 'x'})\n"
         "refused('invalid option', rill.ffi.array, 'int16', 3)\n"
         "refused('a length of at least 0', rill.ffi.array, 'int32', -1)\n"
-        "refused('array', sum, i, 2)\n" /* of another type */
+        "refused('array', sum, i, 2)\n" /* an array of another type */
         "refused('array', all, a, i, l, b)\n"
         "refused('argument 1 (double*): an array was expected, not table', sum, {1, 2}, 2)\n"
         "refused('argument 1 (double*): an array was expected, not nil', sum, nil, 2)\n");
@@ -163,7 +163,8 @@ static void opening_and_binding(void **state)
         "assert(type(getmetatable(a)) == 'string')\n");
 }
 
-/* Functions stay valid without a reference to their library, and copies without one to the original. */
+/* Bound functions stay valid when nothing refers to their library any more, and copies when nothing refers to the
+ * original. */
 static void fixed_arguments(void **state)
 {
     (void)state;
@@ -243,7 +244,7 @@ static void callbacks(void **state)
         "for i = 1, 100 do assert(double(plus[i], 0.5) == i + 0.5) end\n");
 }
 
-/* The C library's qsort, whose elements are seen as arrays of one. */
+/* The C library's qsort calls back with pointers to elements, which Lua sees as arrays of one. */
 static void sorting(void **state)
 {
     (void)state;
@@ -263,7 +264,7 @@ static void sorting(void **state)
         "  sort(x, #x, descending)\n"
         "  assert(table.concat(x:table(), ' ') == table.concat({9.0, 6.0, 4.0, 3.0, 2.0, 1.0, -1.0, -5.0}, ' '))\n"
         "end\n"
-        "refused('', function() return kept[1] end)\n" /* it was valid during its call only */
+        "refused('', function() return kept[1] end)\n" /* the pointer was valid during its call only */
         "local writing = rill.ffi.callback('int(double*, double*)', function(a, b) a[1] = 7 return 0 end)\n"
         "local pair = rill.array{1, 2}\n"
         "bind('sort', 'void(double*, size_t, void*)')(pair, 2, writing)\n"
@@ -272,7 +273,7 @@ static void sorting(void **state)
         "refused('', bind('sort', 'void(double*, size_t, void*)'), pair, 2, reading)\n");
 }
 
-/* An error is raised when the native function has returned; callbacks in between do nothing. */
+/* An error in a callback is raised when the native function has returned. Callbacks until then do nothing. */
 static void failing_callbacks(void **state)
 {
     (void)state;
@@ -288,7 +289,7 @@ static void failing_callbacks(void **state)
         "assert(count(failing, 2) == 2 and calls == 2)\n"
         "refused('at three', count, failing, 10)\n"
         "assert(calls == 6, calls)\n"
-        "assert(count(failing, 3) == 3)\n" /* and later calls work again */
+        "assert(count(failing, 3) == 3)\n" /* later calls work again */
         "local late = rill.ffi.callback('int(const double*, const double*)',"
         " function() calls = calls + 1 error'once' end)\n"
         "local x = rill.array{1, 2, 3, 4, 5, 6, 7, 8}\n"
@@ -351,7 +352,8 @@ static const char ample[] = NATIVE_PRELUDE
     "assert(longer('some text') == 'some text' and f(1, 2, 3, 4, 5, 6, 7, 8) == 650)\n"
     "assert(#rill.ffi.array('int32', 3) == 3 and rill.ffi.open('libm.so.6'))\n";
 
-/* One load under a failing allocator or a limit: an out-of-memory error or none, and nothing leaks. */
+/* Load once with a failing allocator or a memory limit: out of memory is reported or does not occur, and nothing
+ * leaks. */
 static rill_status load_short(int64_t failing_request, size_t limit)
 {
     harness_memory memory;
@@ -372,7 +374,8 @@ static void memory_fails(void **state)
     enum { STEP = 512, BASE = 16 << 10 };
     int64_t n = 1, steps = 0;
     while (load_short(n, 0) != RILL_OK) n++;
-    /* Chunks, a closure and what is bound; far more under the address sanitizer, where each block is an allocation. */
+    /* blocks of Lua, a closure and the bound function; far more with the address sanitizer, where each small block is
+     * an allocation */
     assert_in_range(n, 4, INT32_MAX);
     while (load_short(0, BASE + (size_t)steps * STEP) != RILL_OK) steps++;
     assert_true(steps > 20);

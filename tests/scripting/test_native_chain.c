@@ -1,17 +1,16 @@
-/* Native functions in the engine's chains, and Lua calls with the engine's structs. */
+/* Native functions in the engine's chains, and Lua calls of native functions with the engine's structs. */
 #include "native/native.h"
 #include "native_fixture.h"
 #include "state/state.h"
 #include "support/problem.h"
 
-/* --- registering from C, as configurations do
- * ------------------------------------------------------------------------ */
+/* --- registering from C, as configurations do --------------------------------------------------------------------- */
 
-/* A chunk for the next run, which leaves native functions in globals; their kinds and names. */
+/* A script for the next run, which leaves native functions in globals, and their kinds and names. */
 typedef struct plan {
     const char *text;
     script_kind kind;
-    const char *name; /* expected */
+    const char *name; /* the expected name */
 } plan;
 
 static const plan *current;
@@ -23,14 +22,14 @@ static int read_global(lua_State *L)
     assert_true(script_native_is(L, -1));
     script_native_register(L, -1, current->kind, name);
     assert_string_equal(name, current->name);
-    script_native_register(L, -1, current->kind, again); /* once per value */
+    script_native_register(L, -1, current->kind, again); /* registering a function again gives the same name */
     assert_string_equal(again, current->name);
     lua_pushnil(L);
     lua_setglobal(L, "f");
     return 0;
 }
 
-/* Collect garbage, and overwrite what was freed. */
+/* Collect garbage, and overwrite freed memory. */
 static int collect(lua_State *L)
 {
     lua_gc(L, LUA_GCCOLLECT);
@@ -45,7 +44,7 @@ static rill_status load_plan(rill_context *ctx)
     rill_script *script;
     rill_status status = load_native(ctx, current->text, &script);
     if (status == RILL_OK) status = script_protect(script, read_global, NULL);
-    /* Lua holds no more reference to the function or its library. */
+    /* Now Lua has no reference to the function or its library any more. */
     if (status == RILL_OK) status = script_protect(script, collect, NULL);
     return status;
 }
@@ -57,7 +56,7 @@ static void use(problem_name *chain, int32_t *n, const char *name, const char *a
     *n = 1;
 }
 
-/* Bit for bit. */
+/* Compare bit for bit. */
 static void assert_same(const engine_record *a, const engine_record *b)
 {
     assert_int_equal(a->n_results, b->n_results);
@@ -98,7 +97,8 @@ static void run_plan(const plan *how, const problem *p, const schedule *s, engin
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 
-/* The built-in absolute, against the native function and the naive search; `chain` names what the text declares. */
+/* The native function must give the results of the built-in heuristic absolute and of the naive search. `chain` names
+ * what the text declares. */
 static void equals_absolute(const plan *how, const char *chain, int64_t iterations)
 {
     uint64_t seed = harness_seed(1);
@@ -132,7 +132,7 @@ static void heuristic_equals_builtin(void **state)
     equals_absolute(&how, "native-keep_near", 60);
 }
 
-/* Called from Lua with the call's `b`. */
+/* A native function that Lua calls with the call's `b`. */
 static void heuristic_through_lua(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void scorer_equals_builtin(void **state)
     }
 }
 
-/* Any order gives the same results; the trace shows that it is this order. */
+/* Any order gives the same results, so the trace must show that the scheduler's order was used. */
 static void scheduler_orders(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void negative_results(void **state)
     fails(&(plan){NATIVE_PRELUDE "f = bind('fail_row', 'rill_status(rows*, modifiers*)')", SCRIPT_SCORER,
                   "native-fail_row"},
           RILL_ERR_PLUGIN, "row 7 does not exist");
-    /* Positive results, and types other than signed integers, are ignored. */
+    /* Positive results, and results of other types than signed integers, are no errors. */
     static const char *const quiet[] = {
         NATIVE_PRELUDE "f = bind('fail_with', 'int64(candidates*, int64)'):with(3)",
         NATIVE_PRELUDE "f = bind('fail_with', 'uint64(candidates*, int64)'):with(-8)",
@@ -360,7 +360,7 @@ static void shapes(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Two functions of one symbol get two names. */
+/* Two functions of the same symbol get two names. */
 static int two_names(lua_State *L)
 {
     char name[SCRIPT_NAME_MAX];

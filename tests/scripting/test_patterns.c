@@ -1,4 +1,5 @@
-/* Patterns against the library's matcher: random patterns and subjects give the same results, captures and errors. */
+/* Patterns against the Lua library's matcher: random patterns and subjects give the same results, captures and
+ * errors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-/* Makes one text of the results of find, match, gmatch and gsub on s and p. */
+/* Makes one text from the results of find, match, gmatch and gsub on s and p. */
 static const char probe[] =
     "local out = {}\n"
     "local function say(...)\n"
@@ -91,7 +92,7 @@ static void random_patterns_agree(void **state)
     lua_close(library);
 }
 
-/* Cases longer than random texts are. */
+/* Cases that are longer than random texts. */
 static void known_patterns_agree(void **state)
 {
     (void)state;
@@ -178,7 +179,7 @@ static void edges_agree(void **state)
     lua_close(library);
 }
 
-/* The library refuses these, because its matcher recurses for each choice. */
+/* Long patterns are accepted. The library refuses them, because its matcher recurses for each choice. */
 static void patterns_may_be_long(void **state)
 {
     (void)state;

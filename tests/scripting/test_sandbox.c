@@ -17,7 +17,7 @@
 #include "support/harness.h"
 
 enum { MAX_FILE_BYTES = 16 << 10, MIN_FILES = 100, MAX_SECONDS = 6 };
-enum { REGISTRY = 32 << 10 }; /* the registry's lists may have grown, and do not shrink */
+enum { REGISTRY = 32 << 10 }; /* tolerance: lists of the registry may have grown, and do not shrink */
 
 /* A stopped script must not reach the statement that prints this. */
 static void note_line(void *user, const char *line)
@@ -33,7 +33,7 @@ static const rill_script_options small = {.print = note_line,
                                           .instructions = 20000000,
                                           .seconds = 4};
 
-/* CPU time of this thread, independent of the machine's load. */
+/* Return the CPU time of this thread, which does not depend on the machine's load. */
 static double now(void)
 {
     struct timespec t;
@@ -152,7 +152,7 @@ static void unsafe_allows_files_only(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Collects lines, each followed by a bar. */
+/* Collect lines, each followed by a bar. */
 static void gather(void *user, const char *line)
 {
     char *all = user;
@@ -193,7 +193,7 @@ static void limits_are_those_asked_for(void **state)
     assert_int_equal(load(ctx, &options, "for i = 1, 20000 do end"), RILL_OK);
     assert_int_equal(load(ctx, &options, "for i = 1, 200000 do end"), RILL_ERR_PLUGIN);
     assert_non_null(strstr(rill_error(ctx), "stopped after 100000 instructions in one call"));
-    /* Searching the nearest name of a missing global is charged. */
+    /* Looking for the name nearest to a missing global counts as instructions. */
     assert_int_equal(load(ctx, &options, "for i = 1, 500 do local x = missing end"), RILL_OK);
     assert_int_equal(load(ctx, &options, "for i = 1, 2000 do local x = missing end"), RILL_ERR_PLUGIN);
     options.instructions = -1;

@@ -1,5 +1,5 @@
-/* Schedulers and budget functions written in Lua: none, however bad, changes a result or keeps a run from ending; good
- * ones schedule as those in C do; faulty ones fail the run, and finished results are kept. */
+/* Schedulers and budget functions written in Lua. None, however bad, changes a result or keeps a run from ending. Good
+ * ones schedule like those in C. Faulty ones fail the run, and finished results are kept. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const char *const odd_schedulers =
     "local none = function() return 0 end\n"
     "rill.scheduler{ name = 'p-nothing', choose = function() return {} end, refill = none }\n"
     "rill.scheduler{ name = 'p-reverse', choose = reversed, refill = function() return math.huge end }\n"
-    "rill.scheduler{ name = 'p-share', choose = reversed }\n" /* the default refill */
+    "rill.scheduler{ name = 'p-share', choose = reversed }\n" /* with the default refill */
     "rill.scheduler{ name = 'p-widest', choose = function(f) return { f.width:argmax() } end }\n"
     "rill.scheduler{ name = 'p-widest-first', choose = function(f) return f.width:order('descending') end }\n"
     "rill.scheduler{ name = 'p-floats', choose = function(f) return rill.array(f.size:order():table()) end }\n"
@@ -123,7 +123,7 @@ static const schedule faulty = {.method = "stream-all",
                                 .scheduler = "mine",
                                 .scheduler_arguments = ""};
 
-/* A scheduler with these functions as text; the others are valid. */
+/* Return a scheduler with these functions as text; the others are valid. */
 static const char *scheduler_text(const char *choose, const char *refill, const char *encode_ahead)
 {
     static char text[2000];
@@ -178,14 +178,14 @@ static void garbage(void **state)
     fails(NULL, NULL, "error(('x'):rep(1500) .. ' ends here')", "x ends here\nstack traceback:");
     fails(NULL, NULL, "return 0/0", "encode_ahead returned NaN");
     fails(NULL, NULL, "error('ahead')", "ahead");
-    /* with nothing left to refill, the next choice reports the error */
+    /* nothing is left to refill, so the next choice reports the error */
     problem p;
     scripted_problem(&p, 3, 2, 3);
     scripted_fails(scheduler_text(NULL, NULL, "error('ahead')"), &p, &faulty, RILL_ERR_PLUGIN,
                    "scheduler mine, encode_ahead()", "ahead", NULL);
 }
 
-/* The results of an aborted run begin those of the whole run, in order. */
+/* The results of an aborted run must be the first ones of the whole run, in order. */
 static void is_a_beginning(const problem *p, const engine_record *cut, const engine_record *all)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
@@ -215,7 +215,7 @@ static void late_failures(void **state)
             scripted_run(
                 scheduler_text(which == 0 ? fault : NULL, which == 1 ? fault : NULL, which == 2 ? fault : NULL), NULL,
                 &p, &faulty, NULL, &cut);
-            /* near the end nothing is refilled, so nothing fails */
+            /* near the end nothing is refilled, so refill and encode_ahead are not called */
             if (cut.status != RILL_OK) assert_int_equal(cut.status, RILL_ERR_PLUGIN);
             if (cut.status != RILL_OK) assert_non_null(strstr(cut.message, "at last"));
             if (which == 0) assert_int_equal(cut.status, RILL_ERR_PLUGIN);
@@ -228,7 +228,7 @@ static void late_failures(void **state)
     engine_record_clear(&all);
 }
 
-/* An engine that goes on after a failure gets it from each later call. */
+/* After a failure, each later call of the engine reports it again. */
 static void a_failed_encode_ahead_stays(void **state)
 {
     (void)state;
@@ -290,7 +290,8 @@ static void declarations(void **state)
                    "scheduler mine takes no arguments, found \"5\"", NULL);
 }
 
-/* The fields of the argument `f`, under a budget and with a sort window larger than what is in flight. */
+/* The fields of the argument `f` are right, with a budget and with a sort window larger than the number of items in
+ * flight. */
 static void sched_view_fields(void **state)
 {
     (void)state;
@@ -348,7 +349,7 @@ static void watch(void *user, const rill_trace_event *e)
     if (e->n > 1 && e->rows > b->widest) b->widest = e->rows;
 }
 
-/* Decode 20 inputs with the budget function that `text` returns, and the setting. */
+/* Decode 20 inputs with the budget function that `text` returns, and with this batch budget. */
 static budgeted decode_budgeted(const char *text, int32_t setting)
 {
     budgeted b = {0};
@@ -397,7 +398,7 @@ static void budgets(void **state)
     assert_int_equal(seven.rows, none.rows);
     budgeted endless = decode_budgeted("return function(f) return math.huge end", 5);
     assert_int_equal(endless.timesteps, none.timesteps);
-    /* a budget between 0 and 1 is the smallest, not unlimited */
+    /* a budget between 0 and 1 counts as 1; 0 would mean no limit */
     budgeted small = decode_budgeted("return function(f) return 0.25 end", 5);
     assert_int_equal(small.status, RILL_OK);
     assert_int_equal(small.widest, 0);

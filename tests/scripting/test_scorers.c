@@ -1,5 +1,5 @@
-/* Scorers written in Lua: random ones against the naive search, every method row by row and by whole arrays against C,
- * the paths and names of rows, and refused arguments. */
+/* Scorers written in Lua: random ones against the naive search; every method, row by row and by whole arrays, against
+ * C; the paths and names of rows; and refused arguments. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* --- random modifiers ------------------------------------------------------------------------------------------------- */
 
-/* test-random in Lua, without end rules, which scripts have only in part. */
+/* The scorer test-random in Lua, without end rules, of which scripts have only some. */
 static const char *const random_one = SCRIPTED_MIX
     "local function rest(h, by, d) local _, r = divide((divide(h, by)), d) return r end\n"
     "local function eighth(h) return 0.125 * (rest(h, 1, 17) - 8) end\n"
@@ -44,7 +44,7 @@ static const char *const random_one = SCRIPTED_MIX
     "    end\n"
     "  end }\n";
 
-/* Replace the problem's scorers by the script's; returns how many. */
+/* Replace the problem's scorers by those of the script; return how many. */
 static int rename_scorers(problem *p)
 {
     int renamed = 0;
@@ -155,7 +155,7 @@ static rill_status statement_limit(rill_modifiers *modifiers, int32_t row, int32
     return rill_modifiers_limit_children(modifiers, row, x + 1);
 }
 
-/* The modifiers of a row depend on this number in 0..4, which the scripts compute as `x`, per row or as an array. */
+/* The modifiers of a row depend on a number in 0..4, which the scripts compute as `x`, per row or as an array. */
 static const char *const scripts[][2] = {
     {"if x > 0 then rows:add(r, x, 0.5 * x - 1) end", "rows:add(nil, x - x:eq(0), 0.5 * x - 1)"},
     {"rows:add(r, rows.actions - 1, -0.75)", "rows:add(nil, rows.actions - 1, -0.75)"},
@@ -230,7 +230,7 @@ static void statement_by_statement(void **state)
             schedule s = {
                 .method = seed % 2 ? "var-stream" : "var-batch", .n = 4, .refill = -1, .check = seed % 3 == 0};
             scripted_problem(&p, seed, 9, 4);
-            p.settings.max_candidates = seed % 4 == 1 ? 8 : 0; /* larger than some limits */
+            p.settings.max_candidates = seed % 4 == 1 ? 8 : 0; /* more than some limits */
             p.n_scorers = 1;
             scripted_entry(&p.scorer[0], "in-c", "");
             c_statement = statements[which];
@@ -290,7 +290,7 @@ static void rows_show(void **state)
         "  local some = rows:history(r, 2)\n"
         "  assert(#some == math.min(2, #h) and some[1] == h[1] and some[2] == h[2] and #rows:history(r, 0) == 0)\n"
         "end");
-    /* reductions and broadcasting are over an item's rows */
+    /* reductions and broadcasting work on the rows of an item */
     accepts("local least = rows.rank:min()\n"
             "assert(#least == rows.n)\n"
             "local same = (rows.timestep - rows.timestep:max()):eq(0)\n"
@@ -299,7 +299,7 @@ static void rows_show(void **state)
     /* names */
     accepts("assert(rows:name(0) == 'a0' and rows:name(7) == 'end' and rows:name(8) == nil and rows:name(-1) == nil)\n"
             "assert(rows:find('a3') == 3 and rows:find('end') == 7 and rows:find('nothing') == nil)");
-    /* texts of inputs, as text and as actions */
+    /* texts of inputs, and their actions */
     accepts("for i = 1, rows.n do assert(rows:text(i) == 'in ' .. rows.item_id[i]) end\n"
             "local three = rows:tokenize('a1  a3 end')\n"
             "assert(#three == 3 and three[1] == 1 and three[2] == 3 and three[3] == 7)\n"
@@ -308,7 +308,7 @@ static void rows_show(void **state)
             "assert(#many == 1000 and many[1] == 2 and many[1000] == 2)\n"
             "local none, why = rows:tokenize('a1 nothing')\n"
             "assert(none == nil and why == 'toy: no action is named nothing')");
-    /* a value may be rill.dead, which bans; a call for all rows may affect none */
+    /* adding rill.dead bans an action; a call for all rows may affect none */
     accepts("rows:add(nil, 0, rill.dead) rows:ban(nil, rows.last * 0 - 1)");
 }
 
@@ -385,7 +385,7 @@ static void names_the_input(void **state)
         scripted_fails(score_text(body), &p, &plain, RILL_ERR_PLUGIN, words, "test.lua:2: no luck", "stack traceback",
                        NULL);
     }
-    /* a call for one item alone has that item's text */
+    /* the failing call is repeated for each item alone, and rows:text() then gives that item's text */
     scripted_fails(score_text("for i = 1, rows.n do assert(rows:text(i) ~= 'in 5', 'not this one') end"), &p, &plain,
                    RILL_ERR_PLUGIN, "scorer mine, while decoding input 5 (line 6): ", "not this one", NULL);
     scripted_fails(score_text("if rows.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
@@ -405,7 +405,8 @@ static void cheats_are_caught(void **state)
                    NULL);
     scripted_fails(score_text("calls = (calls or 0) + 1 if calls % 2 == 0 then rows:limit(nil, 1) end"), &p, &checked,
                    RILL_ERR_CHECK, "scorer mine", NULL);
-    /* Its result for an item does not depend on the number of calls or on the other items. */
+    /* This one passes a test that repeats calls: its result for an item depends neither on the number of calls nor on
+     * other items. */
     scripted_fails("rill.scorer{ name = 'mine', arguments = 'N', create = function() return {} end,\n"
                    "  score = function(rows, seen)\n"
                    "    for i = 1, rows.n do\n"
@@ -435,7 +436,7 @@ static const char keeping[] = "rill.scorer{ name = 'mine', arguments = 'X', stat
                               "  end\n"
                               "end }\n";
 
-/* State is inherited along the tree, in every phase, checked or not; rows do not share it. */
+/* States are inherited along the tree, in every phase, with and without --check; rows do not share them. */
 static void states_go_along(void **state)
 {
     (void)state;
@@ -467,7 +468,7 @@ static void states_go_along(void **state)
 
 /* --- maximum bonus ------------------------------------------------------------------------------------------------ */
 
-/* A scorer that rewards words by its argument; `max_bonus`: the body of the function `max_bonus`, or NULL for none. */
+/* A scorer that rewards words by its argument. `max_bonus`: the body of its function max_bonus; NULL: it has none. */
 static const char *rewarding(const char *max_bonus)
 {
     static char text[700];
@@ -479,7 +480,7 @@ static const char *rewarding(const char *max_bonus)
     return text;
 }
 
-/* With a maximum bonus a Lua scorer yields the certificates of its C counterpart. */
+/* With max_bonus a Lua scorer has the same certificates as its C counterpart. */
 static void certificates(void **state)
 {
     (void)state;
@@ -528,18 +529,19 @@ static void max_bonus_is_heeded(void **state)
     scripted_fails(rewarding("return 1/0"), &p, &plain, RILL_ERR_PLUGIN, "max_bonus returned inf for actions", NULL);
     scripted_fails(rewarding("return w, 0/0"), &p, &plain, RILL_ERR_PLUGIN, "max_bonus returned nan for the end", NULL);
     scripted_fails(rewarding("return missing.w"), &p, &plain, RILL_ERR_PLUGIN, "attempt to index a nil value", NULL);
-    /* a false maximum */
+    /* max_bonus returns too small a number */
     static const char more[] = "adds more to an action of input";
     scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_fails(rewarding("return 0.5, 0.2"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_fails("rill.scorer{ name = 'mine', arguments = 'W', score = function(rows) rows:add(nil, 3, 0.1) end,\n"
                    "  max_bonus = function() return 0 end }",
                    &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
-    scripted_entry(&p.scorer[1], "word_reward", "0.5"); /* the sum over several scorers counts */
+    /* the sum of all scorers' bonuses is compared with the sum of their maxima */
+    scripted_entry(&p.scorer[1], "word_reward", "0.5");
     p.n_scorers = 2;
     scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "begins with mine", more, NULL);
     p.n_scorers = 1;
-    /* true ones, and none */
+    /* correct maxima, and no maximum */
     static const char *const good[] = {"return 0.5, 0.25", "return 1, 1", NULL};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         engine_record run;

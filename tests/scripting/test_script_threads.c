@@ -16,13 +16,13 @@ static const char text[] =
 
 typedef struct worker {
     int32_t number;
-    int64_t sum;       /* of the script function's results */
+    int64_t sum;       /* sum of the script function's results */
     int32_t stopped;   /* number of endless loops that were stopped */
     const char *error; /* NULL: success */
     char message[200];
 } worker;
 
-/* Result of a callback of this thread's script. */
+/* Return the result of a callback of this thread's script. */
 static int32_t number_by_callback(rill_context *ctx, const worker *w)
 {
     rill_script_options options = {.struct_size = sizeof options, .unsafe = 1};

@@ -1,5 +1,6 @@
-/* The spelling corrector of examples/lua: a beam wide enough for all hypotheses finds what enumerating all lines of
- * words finds, in a language of a few short words. spelling_reference.lua scores whole lines, without tries, rows or steps. */
+/* The spelling corrector of examples/lua, in a language of a few short words. A beam wide enough for all hypotheses
+ * must find what enumerating all lines of words finds. spelling_reference.lua scores whole lines, without tries, rows
+ * or steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static void compare(const char *typed, const ranking *truth, const ranking *foun
 {
     assert_int_equal(found->n, COMPARED);
     for (int32_t i = 0; i < COMPARED; i++) {
-        /* The engine adds floats; equal scores may be in either order. */
+        /* the engine adds floats, so equal scores may come in either order */
         int same = 0;
         for (int32_t j = 0; j < COMPARED; j++)
             same |= strcmp(truth->text[j], found->text[i]) == 0 && fabs(truth->score[j] - found->score[i]) < 1e-4;

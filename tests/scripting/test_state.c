@@ -1,4 +1,5 @@
-/* Script states: loading, failures and their messages, nested calls. The scripts return the function to be called. */
+/* Script states: loading, failures and their messages, nested calls. The scripts return the function that the test
+ * calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void push_result(rill_script *script)
     lua_rawgeti(script->L, LUA_REGISTRYINDEX, script->result);
 }
 
-/* Call the function that the script returned; it returns an integer. */
+/* Call the function that the script returned. Its result is an integer. */
 static rill_status call(rill_script *script, int64_t *out)
 {
     push_result(script);
@@ -102,7 +103,7 @@ static void files_that_cannot_be_read_are_named(void **state)
     assert_int_equal(load_file(ctx, folder), RILL_ERR_IO);
     expect_error(ctx, "it is a directory, expected a regular file");
     const char *path = written("shut.lua", "return 1", 8);
-    if (geteuid() != 0) { /* root can read everything */
+    if (geteuid() != 0) { /* root may read every file */
         chmod(path, 0);
         assert_int_equal(load_file(ctx, path), RILL_ERR_IO);
         expect_error(ctx, "Permission denied");
@@ -160,7 +161,7 @@ static void tracebacks_name_the_script_s_functions(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Each coroutine.wrap() prefixes the message with its position. */
+/* Each coroutine.wrap() would prefix the message with its position; the message must have one position. */
 static void coroutine_positions_appear_once(void **state)
 {
     (void)state;
@@ -187,7 +188,7 @@ static void coroutine_positions_appear_once(void **state)
     }
 }
 
-/* A script's registrations are removed if it fails, and stay otherwise. */
+/* If a script fails, its registrations are removed; otherwise they stay. */
 static void registrations_are_all_or_nothing(void **state)
 {
     (void)state;
@@ -210,7 +211,8 @@ static void registrations_are_all_or_nothing(void **state)
     rill_context_destroy(ctx);
 }
 
-/* The status of a failure inside rill becomes the call's, unless the script catches it and raises another error. */
+/* The status of a failure inside rill becomes that of the call, unless the script catches the error and raises another
+ * one. */
 static void statuses_pass_through_scripts(void **state)
 {
     (void)state;
@@ -251,11 +253,11 @@ static void each_call_has_its_own_instructions(void **state)
     assert_int_equal(call(script, &sum), RILL_OK);
     assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN);
     expect_error(ctx, "test.lua:4: stopped after 100000 instructions in one call");
-    assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN); /* n is unchanged */
+    assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN); /* the script did not get to change n */
     rill_context_destroy(ctx);
 }
 
-/* Whatever takes the time is interrupted. */
+/* The time limit interrupts a script, whatever it spends its time on. */
 static void seconds_end_a_call(void **state)
 {
     (void)state;
@@ -286,7 +288,8 @@ static void seconds_end_a_call(void **state)
     }
 }
 
-/* CPU time of the thread, not wall time: a busy machine or waiting does not stop a script. Each call has its own limit. */
+/* Seconds are CPU time of the thread, not wall time: waiting or a busy machine does not stop a script. Each call has
+ * the full limit. */
 static void seconds_count_per_call_and_thread(void **state)
 {
     (void)state;
@@ -314,7 +317,8 @@ static void seconds_count_per_call_and_thread(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Each coroutine begins a new counting interval; many that end within one do not evade the limit. */
+/* Each coroutine begins a new counting interval; many coroutines that end within one interval do not evade the
+ * limit. */
 static void short_coroutines_are_counted(void **state)
 {
     (void)state;
@@ -332,11 +336,11 @@ static void short_coroutines_are_counted(void **state)
     int64_t n;
     assert_int_equal(call(script, &n), RILL_ERR_PLUGIN);
     assert_int_equal(call(script, &n), RILL_OK);
-    assert_true(n > 50000 && n < 250000); /* four instructions each */
+    assert_true(n > 50000 && n < 250000); /* each coroutine takes four instructions */
     rill_context_destroy(ctx);
 }
 
-/* A stopped coroutine is dead; one that was suspended continues. */
+/* A coroutine that was running when the call was stopped is dead; a suspended one can continue. */
 static void coroutines_outlive_a_stopped_call(void **state)
 {
     (void)state;
@@ -375,7 +379,7 @@ static void coroutines_outlive_a_stopped_call(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Memory of freed small blocks is reused for large ones, and the context never provided much more than the limit. */
+/* Memory of freed small blocks is reused for large ones, and the context never provides much more than the limit. */
 static void memory_is_used_again(void **state)
 {
     (void)state;
@@ -410,7 +414,7 @@ static void memory_is_used_again(void **state)
 
 /* --- nested calls ------------------------------------------------------------------------------------------------- */
 
-/* again(f): simulates an engine that a script called and that calls back. */
+/* again(f): acts as an engine that a script called, and that calls the script back. */
 static int call_back(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -478,7 +482,7 @@ static void calls_nest(void **state)
 
 /* --- out of memory ------------------------------------------------------------------------------------------------ */
 
-/* Uses everything that allocates. */
+/* A script that makes Lua allocate in every way. */
 static const char busy[] =
     "rill.heuristic{name = 'mine', arguments = 'D', create = tonumber, apply = function(b, d) b.keep = b.path_score:ge(b.best - d) end}\n"
     "local t = {}\n"
@@ -493,7 +497,7 @@ static const char busy[] =
     "  return f(n) + #co() + #tostring({}):sub(1, 1)\n"
     "end";
 
-/* RILL_OK with the right result, or RILL_ERR_MEMORY. */
+/* Run it: RILL_OK with the right result, or RILL_ERR_MEMORY. */
 static rill_status be_busy(rill_context *ctx, const rill_script_options *options)
 {
     rill_script *script;
@@ -521,7 +525,7 @@ static void each_allocation_fails(int persistent)
         if (persistent) assert_true((status < 0) == (refused > 0));
         if (refused == 0) break;
     }
-    assert_true(failed >= 4); /* at least the script, its path, its state, its list of tables */
+    assert_true(failed >= 4); /* at least the script, its path, its state and its list of tables were allocated */
 }
 
 static void each_allocation_fails_once(void **state)
@@ -536,7 +540,8 @@ static void each_allocation_fails_for_ever(void **state)
     each_allocation_fails(1);
 }
 
-/* The limit makes each of Lua's allocations fail in turn, also those that share a block of the context. */
+/* With ever higher limits, each of Lua's allocations is once the first to fail, also those that share a block of the
+ * context. */
 static void every_memory_limit_is_survived(void **state)
 {
     (void)state;

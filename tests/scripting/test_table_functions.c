@@ -1,5 +1,5 @@
-/* Functions on lists against the library's: results, changes to the arguments, the order of metamethod calls, and
- * messages. */
+/* Functions on lists against those of the Lua library: results, changes to the arguments, the order of metamethod
+ * calls, and messages. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static const char text[] =
     "end\n"
     "return lines\n";
 
-/* A plain Lua state, or a script's. */
+/* Open a plain Lua state, to compare with a script's. */
 static lua_State *plain_state(void)
 {
     lua_State *L = luaL_newstate();

@@ -1,5 +1,5 @@
-/* Values from scripts to C: numbers out of range must not wrap to valid ones, and texts with zero bytes must not be
- * truncated. Each kind of destination with all kinds of numbers and texts. */
+/* Values from scripts to C. Numbers out of range must not wrap to valid ones, and texts with zero bytes must not be
+ * truncated. Each kind of destination is tested with all kinds of numbers and texts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 static const schedule plain = {.method = "stream-all", .n = 6, .refill = -1};
 static const char *const words[] = {"ab", "x", NULL};
 
-/* Runs `text`, which declares "mine"; the run must succeed with the right results. */
+/* Run `text`, which declares "mine". The run must succeed with the right results. */
 static void passes(const char *kind, const char *text)
 {
     problem p;
@@ -28,7 +28,8 @@ static void passes(const char *kind, const char *text)
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
-/* Each of these wraps to 0..8 or -1 in 32 bits, or in 64, or rounds to it, or to nothing. */
+/* Numbers that must be refused: converted to 32 or 64 bits, or rounded, they would become 0..8, -1 or another valid
+ * number. */
 #define WRAPPING                                                                                                \
     "local numbers = { 2^32, 2^32 + 1, 1 << 32 | 3, -(1 << 32) + 1, 2^33 + 8, -2^32 + 1, 2^40, 1 << 62, \n"     \
     "  2^63, 2^64 + 4096, math.mininteger, math.maxinteger, 1e300, -1e300, 1/0, -1/0, 0/0, 0.5, 1.5, 2.999 }\n" \
@@ -65,7 +66,7 @@ static void rows_reject_wrapping_numbers(void **state)
         "  add = function(rows, x) rows:add(nil, filled(rows, x), 1) end,\n"
         "  scale = function(rows, x) rows:scale(nil, filled(rows, x), 2) end,\n"
         "  ban = function(rows, x) rows:ban(nil, filled(rows, x)) end }\n"
-        "local values = {\n" /* in 32 bits: wrapped they would be valid */
+        "local values = {\n" /* for 32-bit destinations, where the wrapped number would be valid */
         "  add = function(rows, x) rows:add(1, 1, x) end, reward = function(rows, x) rows:reward(nil, x) end,\n"
         "  end_reward = function(rows, x) rows:end_reward(1, x) end,\n"
         "  array = function(rows, x) rows:reward(nil, filled(rows, x)) end,\n"
@@ -73,14 +74,15 @@ static void rows_reject_wrapping_numbers(void **state)
         "rill.scorer{ name = 'mine', state = 2, score = function(rows)\n"
         "  for _, x in ipairs(numbers) do\n"
         "    try(rows_of, rows, x) try(actions, rows, x)\n"
-        "    if not (x < 0 and x > -2^60 and x == math.floor(x)) then try(arrays, rows, x) end\n" /* negative: no action */
+        /* in an array, negative numbers are accepted: they mean no action */
+        "    if not (x < 0 and x > -2^60 and x == math.floor(x)) then try(arrays, rows, x) end\n"
         "    local named, name = pcall(rows.name, rows, x) assert(not named or name == nil)\n"
         "  end\n"
         "  for _, x in ipairs{1e39, -1e39, -1e300, 1e300, 1/0, 0/0} do try(values, rows, x) end\n"
         "end }");
 }
 
-/* A limit above the number of choices means no limit, even if it wraps to a small one in 32 bits. */
+/* A limit above the number of choices means no limit, even if its low 32 bits are a small number. */
 static void large_limits_are_no_limits(void **state)
 {
     (void)state;
@@ -115,7 +117,7 @@ static void candidates_reject_wrapping_numbers(void **state)
            "rill.heuristic{ name = 'mine', apply = function(b)\n"
            "  for _, x in ipairs(numbers) do try(forms, b, x) try(masks, b, x) end\n"
            "  local width = b.width:copy()\n"
-           "  b.width = 2^32 + 1\n" /* saturates: the width stays */
+           "  b.width = 2^32 + 1\n" /* the number saturates, so the width stays */
            "  assert(b.width:ge(width):all()) b.width = width\n"
            "  b:narrow(2^32 + 1) assert(b.width:eq(width):all())\n"
            "end }");
@@ -149,7 +151,7 @@ static const char *const wrapping[] = {"2^32", "2^32 + 1", "1 << 32 | 2", "-(1 <
                                        "0/0",  "1.5",      "1/0",         "math.mininteger"};
 enum { WRAPPING_NUMBERS = sizeof wrapping / sizeof *wrapping };
 
-/* Run a domain with one function replaced by `change`; x is the number. */
+/* Run a domain with one function replaced by `change`, which uses the number x. */
 static void change_domain(domain_run *run, const char *change, const char *x)
 {
     char lua[1500];

@@ -1,5 +1,6 @@
--- The toy of tests/support/toy_model.c in Lua, in both styles of domain. The engine's results with either must equal
--- the naive search's with the C toy, to the last bit. Every decision is a hash of the input and the actions.
+-- The toy domain of tests/support/toy_model.c in Lua, in both styles of domains. The engine's results with either must
+-- equal those of the naive search with the C toy, to the last bit. Every decision is a hash of the input and the
+-- actions.
 
 -- One step of the 64-bit hash of tests/support/dice.h; Lua's integers wrap as C's unsigned ones do.
 local function mix(a, b)
@@ -18,7 +19,7 @@ local function below(state, what, percent) return modulo(mix(state, what), 100) 
 
 local function extend(state, action) return mix(state, action + 17) end
 
--- "seed=3 actions=5 ..." as toy_model_parse() reads it.
+-- Parse "seed=3 actions=5 ..." as toy_model_parse() does.
 local function parse(arguments)
   local model = {seed = 0, actions = 5, depth = 5, phases = 1, state = "path", terminal = "end", ending = 40, legal = 70, flat = 1,
                  early = 0, dead_ends = 0, ties = 0, mask = 0, bound = 0, own_bound = 0, dead = 0}
@@ -36,7 +37,7 @@ local function read_input(model, text)
   return {hash = hash, depth = 1 + modulo(mix(hash, 11), model.depth), dead = text:sub(1, 5) == "!dead"}
 end
 
--- Legal actions in order, and which of them are the last.
+-- List the legal actions in order, and which of them are terminal.
 local function list_actions(model, input, state, depth)
   local list, lasts, over, final = {}, {}, depth >= input.depth, depth == input.depth - 1
   for a = 0, model.actions - 1 do
@@ -108,7 +109,7 @@ local function finalize(model, hypothesis)
   return table.concat(words, " ")
 end
 
--- Row by row: a state is the hash and its input.
+-- Row by row: a state is a table with the hash and the input.
 rill.domain{
   name = "toy-plain",
   open = function(options)
@@ -125,8 +126,8 @@ rill.domain{
   finalize = finalize,
 }
 
--- Whole timesteps: the domain has its own tables by node, which with state=path hold one action each and are read along
--- the path.
+-- Whole timesteps: the domain has its own tables by node. With state=path a node holds only one action, and the actions
+-- are read along the path.
 rill.domain{
   name = "toy-rows",
   open = function(options)
@@ -159,7 +160,7 @@ rill.domain{
       if model.action[node] == -1 then return input.hash end
       return extend(hash_of(model.parent[node], input), model.action[node])
     end
-    for r = rows.n, 1, -1 do -- any order will do
+    for r = rows.n, 1, -1 do -- any order is valid
       local input = model.inputs[rows.slot[r]]
       rows:answer(r, expand(model, input, hash_of(rows.node[r], input), rows.depth[r], rows.phase))
     end

@@ -10,7 +10,7 @@ typedef struct dice {
     size_t n, pos;
 } dice;
 
-/* One step of a 64-bit hash: all pseudo-random numbers of these tests are made with it. */
+/* Make one step of a 64-bit hash: all pseudo-random numbers of these tests are made with it. */
 static inline uint64_t dice_mix(uint64_t a, uint64_t b)
 {
     uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u;
@@ -19,7 +19,7 @@ static inline uint64_t dice_mix(uint64_t a, uint64_t b)
     return z ^ (z >> 31);
 }
 
-/* A number in [0, 1), made from a hash. */
+/* Return a number in [0, 1), made from a hash. */
 static inline double dice_unit(uint64_t hash)
 {
     return (double)(hash >> 11) * 0x1p-53;
@@ -35,7 +35,7 @@ static inline dice dice_from_bytes(const uint8_t *bytes, size_t n)
     return (dice){.bytes = bytes, .n = n};
 }
 
-/* An integer in [low, high]. */
+/* Return an integer in [low, high]. */
 static inline int32_t dice_range(dice *d, int32_t low, int32_t high)
 {
     uint64_t span = (uint64_t)((int64_t)high - low) + 1, value = 0;

@@ -16,7 +16,7 @@
 /* Read the options; call first in main(). Returns 0, or -1 after printing the usage. */
 int harness_options(int argc, char **argv);
 
-/* Number of random problems, and first seed: from the command line, or else the argument. */
+/* Return the number of random problems, and the first seed: from the command line, or else the argument. */
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
 /* Return the next allocation to fail after the n-th: usually n + 1. With sanitizers, steps grow with n, because Lua's blocks are

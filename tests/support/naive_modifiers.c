@@ -83,7 +83,7 @@ int naive_is_forbidden(const naive_modifiers *w, const naive_choice *c)
 
 /* --- draws -------------------------------------------------------------------------------------------------------- */
 
-/* The next output of splitmix64 (Steele, Lea and Flood) in this state. */
+/* Return the next output of splitmix64 (Steele, Lea and Flood) in this state. */
 static uint64_t splitmix(uint64_t state)
 {
     uint64_t z = state + UINT64_C(11400714819323198485);

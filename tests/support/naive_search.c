@@ -293,7 +293,7 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     s->banks = 0;
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
         naive_hypothesis *parent = &s->beam.items[rank];
-        if (parent->ended) { /* an ended hypothesis has one child, itself, at no cost */
+        if (parent->ended) { /* an ended hypothesis has one child, itself, with log-probability 0 */
             naive_hypothesis same = *parent;
             same.parent_rank = rank;
             push(&merged, &same);

@@ -27,15 +27,15 @@ typedef struct naive_hypothesis {
     int32_t state[NAIVE_MAX_LENGTH];
     double sum;          /* sum of the actions' scores */
     int32_t timesteps;   /* length in completed timesteps, without the end action */
-    int32_t parent_rank; /* rank of its parent in the beam before this phase */
+    int32_t parent_rank; /* rank of the parent in the beam before this phase */
     int ended;
     int by_end; /* 1: it has ended by an end action */
     int truncated;
     int64_t serial; /* number in the order in which hypotheses ended, from 1; 0: not ended */
     int32_t bank;   /* constraint bank of the hypothesis after its last action */
     int exempt; /* 1: its last action is assigned to a constraint bank, so it is kept in addition to its parent's best M children */
-    int32_t group;      /* diverse beam search: the number of its group */
-    double group_score; /* diverse beam search: the score by which its group ranks it */
+    int32_t group;      /* diverse beam search: number of the hypothesis's group */
+    double group_score; /* diverse beam search: the score by which the group ranks the hypothesis */
 } naive_hypothesis;
 
 /* One scorer's modifiers for the children of one hypothesis; zero before the call. Bits of `rule`: 1: end forbidden; 2: end required; 4:
@@ -170,7 +170,7 @@ naive_modifiers naive_merge_modifiers(const naive_problem *p, int32_t timestep, 
 /* Ban the actions that would complete a forbidden sequence. */
 void naive_ban_runs(const naive_problem *p, const naive_hypothesis *h, uint8_t ban[NAIVE_MAX_ACTIONS]);
 int naive_is_forbidden(const naive_modifiers *w, const naive_choice *c);
-/* Index, among n children in rank order, of the child that this draw samples; -1: none. */
+/* Return the index, among n children in rank order, of the child that this draw samples; -1: none. */
 int32_t naive_draw(const naive_problem *p, const naive_hypothesis *child, int32_t n, int32_t timestep, int32_t phase,
                    int32_t rank, int32_t draw);
 
@@ -182,6 +182,6 @@ int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam,
  * heuristics. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
 
-/* Number of possible outputs above `rank` in the whole space, truncated ones included if the problem outputs them. Scorers' limits are
- * ignored. */
+/* Return the number of possible outputs above `rank` in the whole space, truncated ones included if the problem outputs
+ * them. Scorers' limits are ignored. */
 int64_t naive_count_above(const naive_problem *problem, double rank);

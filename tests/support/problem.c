@@ -282,7 +282,7 @@ static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *n
     return toy->input.status >= 0 && !is_empty_input(p->input[i]);
 }
 
-/* Expected result of a blank line: one empty output, made without a search. */
+/* Return the expected result of a blank line: one empty output, made without a search. */
 static naive_result empty_output(void)
 {
     naive_result r = {.n = 1, .output = calloc(1, sizeof *r.output)};

@@ -1,9 +1,9 @@
-"""Settings of requests drawn at random, for tests that compare what is decoded together with what is decoded alone."""
+"""Random settings of requests, for tests that decode requests together and alone and compare the results."""
 
 import os
 
 MODELS = ("de-en", "geo", "gum", "de-en-rnn")
-# What outputs may have to contain.
+# Words for constraints, by model.
 WORDS = {"de-en": ["dog", "a man", "the", "zebra"], "de-en-rnn": ["dog", "a man", "the"], "geo": ["argmax", "state:t", "( count"],
          "gum": ["NP", "S", "(NP"]}
 
@@ -43,26 +43,26 @@ OF_REQUESTS = {
     "beam-groups": [1, 2, 3],
     "diversity-penalty": [0.2, 1.5],
 }
-# What goes together, so that not most are refused.
+# Settings that fit together, since most random combinations would be refused.
 KINDS = (["num-samples", "temperature", "top-k", "seed"], ["num-samples", "top-p"], ["beam-groups", "diversity-penalty", "beam-size"],
          ["cube"], ["cube", "beam-size"], ["beam-size", "n-best"], ["finish", "beam-size", "n-best"], ["like", "n-best"],
          ["no-repeat-ngram-size", "repetition-penalty", "beam-size"], [])
 
 
 def draw(rng, values):
-    """Settings of one kind, with a few others beside them."""
+    """Draw settings of one kind, with a few others besides."""
     names = set(rng.choice(KINDS)) & set(values)
     names.update(rng.sample(sorted(values), rng.choice([0, 0, 1, 2, 4])))
     drawn = {name: rng.choice(values[name]) for name in sorted(names)}
     for master, dependent in (("num-samples", ("temperature", "top-k", "top-p", "seed")), ("beam-groups", ("diversity-penalty",))):
-        if master not in drawn and rng.random() < 0.9:  # nine of ten would be refused for that alone
+        if master not in drawn and rng.random() < 0.9:  # without the master setting, nine of ten requests would be refused
             for name in dependent:
                 drawn.pop(name, None)
     return drawn
 
 
 def lines_of(root, model):
-    """Inputs of the model's, of middle length."""
+    """Return inputs of the model, of medium length."""
     name = "de-en" if model.startswith("de-en") else model
     with open(os.path.join(root, "examples", "questions", name + ".txt"), encoding="utf-8") as file:
         return [line for line in file.read().splitlines() if 10 < len(line) < 90]

@@ -1,4 +1,5 @@
-/* Number of n random rounds to run: one in S, with the environment variable RILL_TEST_SHARE=S. */
+/* With the environment variable RILL_TEST_SHARE=S, long tests run only one of S random rounds; this returns their
+ * number. */
 #pragma once
 
 #include <stdint.h>

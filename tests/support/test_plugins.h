@@ -26,8 +26,8 @@ enum {
     TEST_END_RULE = 8,
     TEST_REWARD = 16,
     TEST_END_REWARD = 32,
-    TEST_USE_RANK = 64,   /* decisions also depend on the row's rank */
-    TEST_USE_SCORE = 128, /* decisions also depend on the row's score */
+    TEST_USE_RANK = 64,   /* decisions depend on the row's rank too */
+    TEST_USE_SCORE = 128, /* decisions depend on the row's score too */
     TEST_LIMIT = 256,
     TEST_LAST_FLAG = TEST_LIMIT
 };

@@ -1,4 +1,4 @@
-/* The inverse of rill_tree_escape(), with which tests compare words of trees and words of texts. */
+/* The inverse of rill_tree_escape(), for tests that compare words of trees with words of texts. */
 #pragma once
 
 #include <string.h>

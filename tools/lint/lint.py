@@ -22,7 +22,7 @@ CODE = (".c", ".h", ".cu", ".cuh")
 SCRIPTS = (".py", ".sh", ".lua")
 PROSE = (".md", ".1", ".build", ".txt")
 LONGEST_FILE = 700
-LONGEST_LINE = 140  # code is cut at 120 by the formatter; this catches the comments it leaves alone
+LONGEST_LINE = 140  # The formatter wraps code at 120 columns; this limit is for comments, which it leaves alone.
 SKIPPED = 77
 
 
@@ -57,14 +57,14 @@ def is_script(name):
 
 
 def is_text(name):
-    """Written by hand, as opposed to data."""
+    """Whether a file is written by hand, as opposed to data."""
     if name.startswith("tests/") and not name.endswith(CODE + SCRIPTS + (".md", ".build")):
         return False
     return name.endswith(CODE + PROSE) or is_script(name)
 
 
 def code_only(text):
-    """The text with comments, strings and character constants blanked; line numbers stay."""
+    """Return the text with comments, strings and character constants blanked; line numbers stay."""
     pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
     return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
@@ -83,7 +83,7 @@ def scripting_includes(modules):
 
 # Module: what its files may include, modules or single headers. "rill/" are the public headers of librill, "rill/script" those of
 # librill-script. This is the only list: CONTRIBUTING.md and docs/architecture.md refer to it. A domain builds graphs with rill/device.h and
-# needs no kernel; bench/ and tests/ may know all.
+# needs no kernel. bench/ and tests/ may include anything.
 INCLUDES = {
     "kernels": ["kernels", "framework/include/rill/ops.h"],
     "kernels/device": ["kernels/device", "kernels", "framework/include/rill/carve.h", "framework/include/rill/context.h",
@@ -198,7 +198,7 @@ def check_length():
 
 def check_paths():
     """No path of one machine: absolute paths are those that every Linux system has."""
-    known = r"(?:usr|etc|srv|tmp|dev|proc|sys|var|bin|lib|include|share|v1)\b"  # v1: of rill serve's addresses
+    known = r"(?:usr|etc|srv|tmp|dev|proc|sys|var|bin|lib|include|share|v1)\b"  # v1 is a part of addresses of rill serve
     pattern = re.compile(r"(?:^|[\s\"'`=(:,])(/(?!%s)[a-z_][\w.+-]*/[\w.+-]+)" % known, re.M)
     home = re.compile(r"/(?:home|Users)/\w+|\bfile://")
     for name in FILES:

@@ -10,7 +10,7 @@ import re
 import sys
 
 LONGEST = 35
-# Retired phrases and their replacements. Patterns match whole words, in any case, across the ends of lines.
+# Retired phrases and their replacements. Patterns match whole words, in any case, also across line ends.
 RETIRED = {
     r"rooms?": "a module, a folder, space",
     r"struck": "masked, forbidden, rejected",
@@ -41,7 +41,7 @@ def blank(match):
 
 
 def prose(text):
-    """The text with everything but prose blanked out; lines stay where they are. Inline code is one word."""
+    """Return the text with everything but prose blanked; lines stay where they are. Inline code counts as one word."""
     text = re.sub(r"^(```|~~~).*?^\1[^\n]*$", blank, text, flags=re.S | re.M)
     text = re.sub(r"<!--.*?-->", blank, text, flags=re.S)
     text = re.sub(r"(`+)(?:.+?)\1", lambda m: "\n".join("x" * bool(line) for line in m.group().split("\n")), text, flags=re.S)
@@ -50,7 +50,7 @@ def prose(text):
 
 
 def sentences(text):
-    """(line, sentence) of text that prose() left: a block is a paragraph, an item of a list or a heading."""
+    """Yield (line, sentence) of the text that prose() left, block by block: paragraphs, items of lists and headings."""
     start, block = 0, []
     for number, line in enumerate(text.split("\n") + [""], 1):
         if BLOCK.match(line) and block:
@@ -79,7 +79,7 @@ def words(sentence):
 
 
 def findings(text, long_sentences=True):
-    """(line, message) of each finding in a page's text."""
+    """Return (line, message) of each finding in a page's text."""
     text = prose(text)
     for pattern, now in PATTERNS:
         for match in pattern.finditer(text):

@@ -3,9 +3,9 @@
 
 usage: tally.py BUILD_DIRECTORY...
 
-`./dev test` leaves tally.txt in each directory (part, directory, state, seconds, tests listed) and Meson its log, one JSON
-object per line. What cannot be accounted for counts as failed: a build that broke, a test that was listed and left no
-line, a run that ended badly though every line is well.
+`./dev test` leaves tally.txt in each directory (part, directory, state, seconds, tests listed), and Meson leaves its log, with one
+JSON object per line. Three cases count as failed although no line says so: a build that broke, a listed test without a line, and a
+run with a bad exit code whose lines are all good.
 """
 
 import json

@@ -8,9 +8,8 @@ build/framework/librill_framework.a.
 --check fails where a number of limits.json is exceeded: structure may get better, not worse. --write makes today's numbers the limits.
 --calls lists the functions of the timestep by file.
 
-Functions of BASE and callbacks are leaves and not counted. A call from file to file is a pair of
-functions.
-Comment lines hold nothing but a comment; blank lines are not counted.
+Functions of files in BASE, and callbacks, are not counted, nor are the functions that they call. A call from file to file is a
+pair of functions. Comment lines have nothing but a comment. Blank lines are not counted.
 """
 
 import argparse
@@ -23,12 +22,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LIMITS = os.path.join(HERE, "limits.json")
 FOLDERS = ("framework", "domains", "kernels", "scripting", "cli")
-UNIQUE = ("framework", "domains", "scripting", "cli")  # base names are unique there; kernels has one word for an operation
+# base names are unique in these folders; in kernels/, all files of an operation share one
+UNIQUE = ("framework", "domains", "scripting", "cli")
 ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
 BASE = {"context.c", "page_allocator.c", "carve.h", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h", "option.c"}
 MAX_DEPTH = 100
 CALLBACKS = {"builtin_heuristics.c", "refill_schedulers.c"}
-LOOP, VARIANTS = "engine_", "search_"  # folders of the loop and of the variants, as names of objects begin
+LOOP, VARIANTS = "engine_", "search_"  # folder of the loop and folder of its variants, as prefixes of object names
 
 
 def output(*command):
@@ -38,13 +38,13 @@ def output(*command):
 # --- a timestep ---------------------------------------------------------------------------------------------------------
 
 def named(program, addresses):
-    """(function, file) of each address."""
+    """Return (function, file) of each address."""
     lines = output("addr2line", "-f", "-e", program, *addresses).splitlines()
     return {address: (lines[2 * i], os.path.basename(lines[2 * i + 1].rsplit(":", 1)[0])) for i, address in enumerate(addresses)}
 
 
 def timestep(program):
-    """Functions by file, pairs of functions in two files, and depth."""
+    """Return the functions by file, the pairs of functions from file to file, and the depth."""
     calls = [line.split()[1:] for line in output(program).splitlines()]
     names = named(program, sorted({address for _, *pair in calls for address in pair if address != "0"}))
     below = collections.defaultdict(set)
@@ -60,7 +60,7 @@ def timestep(program):
             files[callee[1]].add(callee[0])
             if caller and caller[1] != callee[1]:
                 pairs.add((caller, callee))
-            if depth[caller] + 1 > depth.get(callee, 0) and depth[caller] < MAX_DEPTH:  # a recursion has no depth
+            if depth[caller] + 1 > depth.get(callee, 0) and depth[caller] < MAX_DEPTH:  # recursion does not count as depth
                 depth[callee] = depth[caller] + 1
                 waiting.append(callee)
     return files, pairs, max(depth.values())
@@ -69,7 +69,7 @@ def timestep(program):
 # --- variants -----------------------------------------------------------------------------------------------------------
 
 def taken(library):
-    """Symbols of variants' objects, but for the table of variants, that objects of the loop take, as "decode.c: symbol"."""
+    """Return the symbols of the variants that the loop uses, as "decode.c: symbol", without the table of variants."""
     loop, variants = ({folder + name[:-2] for name in os.listdir(os.path.join(ROOT, "framework", folder[:-1])) if name.endswith(".c")}
                       for folder in (LOOP, VARIANTS))
     defined, wanted = {}, collections.defaultdict(set)
@@ -88,7 +88,7 @@ def taken(library):
 # --- lines and files ----------------------------------------------------------------------------------------------------
 
 def count_lines(path):
-    """(lines of code, of comments)"""
+    """Return (lines of code, lines of comments)."""
     code = comments = 0
     within = None
     begins = {".lua": ("--[[", "]]", "--"), ".html": ("<!--", "-->", None)}.get(os.path.splitext(path)[1], ("/*", "*/", "//"))
@@ -115,7 +115,7 @@ def sources(folder):
 
 
 def shared_names():
-    """Base names that several folders have, of sources in C."""
+    """Return the base names of C sources that occur in several folders."""
     folders = collections.defaultdict(set)
     for folder in UNIQUE:
         for path in sources(folder):

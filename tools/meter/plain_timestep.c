@@ -1,7 +1,8 @@
-/* Which framework functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted or finished.
+/* Prints which framework functions one plain timestep calls: three inputs, k = 4, one heuristic, nothing admitted or
+ * finished.
  *
- * The framework is compiled with -O0 -finstrument-functions. Prints lines "call DEPTH CALLER CALLEE", one per pair with its least depth,
- * in hexadecimal addresses that meter.py turns into names. */
+ * The framework is compiled with -O0 -finstrument-functions. The output has lines "call DEPTH CALLER CALLEE", one per
+ * pair of functions with its smallest depth. meter.py turns the hexadecimal addresses into names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +77,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* All choices of a row, best first. */
+/* Return all choices of each row, best first. */
 static rill_status score(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out)
 {
     (void)self;

@@ -44,8 +44,8 @@ typedef struct rill_device_options {
     size_t struct_size;
     /* "cpu" or NULL; "cuda", "cuda:1": a GPU by number; "auto": the first usable GPU, else the processor */
     const char *name;
-    /* instruction set, for tests: "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "neon", "neon-dotprod", "neon-i8mm"; NULL: the best
-     * one. Results differ in the last bits */
+    /* instruction set, for tests: "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx", "neon", "neon-dotprod",
+     * "neon-i8mm"; NULL: the best one. Results differ in the last bits */
     const char *kernels;
     /* 1: use the GPU's fastest GEMMs; a row's last bits may then depend on the batch */
     int fast;

@@ -174,7 +174,7 @@ def contains_model(path: str | os.PathLike[str]) -> bool:
 
 @typed
 def get_supported_compute_types(device: str, device_index: int = 0) -> set[str]:
-    """The types that Translator(device=, compute_type=) takes, besides "default" and "auto". The device need not exist."""
+    """Return the types that Translator(device=, compute_type=) takes, besides "default" and "auto". The device need not exist."""
     if device == "cpu" and device_index != 0:
         raise ValueError(f"device_index: {device_index}: there is one cpu, number 0")
     if device not in ("cpu", "cuda", "auto"):
@@ -251,7 +251,7 @@ class SearchOptions:
 
     @property
     def covers(self) -> bool:
-        """Whether coverage_penalty reorders the outputs of an input."""
+        """True if coverage_penalty reorders the outputs of an input."""
         return self.coverage_penalty != 0 and self.beam_size > 1 and not self.samples
 
     @property
@@ -261,7 +261,7 @@ class SearchOptions:
 
     @property
     def enough(self) -> int:
-        """Number of outputs after which the search ends."""
+        """The number of outputs after which the search ends."""
         return math.floor(self.beam_size * self.patience + 0.5)
 
     @property
@@ -276,7 +276,7 @@ class SearchOptions:
         return not (self.beam_size > 1 or self.samples or self.return_alternatives or self.prefix_bias_beta > 0)
 
     def ordered(self, outputs: list[Output]) -> list[tuple[float, Output]]:
-        """Outputs with their scores, best first."""
+        """Return the outputs with their scores, best first."""
         if self.beam_size == 1 and not self.samples:
             outputs = outputs[:1] * self.num_hypotheses
         if not self.covers:
@@ -326,7 +326,7 @@ class SearchOptions:
         )
 
     def settings(self) -> dict[str, Any]:
-        """The options as settings of rill."""
+        """Return the options as settings of rill."""
         settings: dict[str, Any] = {
             "like": "ct2",
             "length_penalty": self.length_penalty,
@@ -396,7 +396,7 @@ def _coverage(shares: Any) -> float:
 
 
 def empty(search: SearchOptions, prefix: list[str]) -> TranslationResult:
-    """The result of an input without tokens: its prefix."""
+    """Return the result of an input without tokens: its prefix."""
     n, tokens = search.num_hypotheses, prefix[: search.max_decoding_length]
     return TranslationResult(
         hypotheses=[list(tokens) for _ in range(n)],
@@ -427,7 +427,8 @@ def added_tokens(folder: str) -> int:
 
 
 def bias_arguments(ids: list[int], scored: Result, beta: float) -> str:
-    """Arguments of the scorer python-bias: log p becomes log((1 - beta) p + beta) for the prefix, log((1 - beta) p) for other tokens."""
+    """Return the arguments of the scorer python-bias: log p becomes log((1 - beta) p + beta) for the prefix, log((1 - beta) p) for other
+    tokens."""
     share = math.log1p(-beta)
     biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.token_logprobs]
     return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
@@ -450,7 +451,7 @@ class StepCallback:
         self._length_penalty = search.length_penalty
 
     def added_to(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings of a search that reports its steps."""
+        """Return the settings of a search that reports its steps."""
         if self._samples:
             return {**settings, "scorer": [*settings["scorer"], self.sampled]}
         return {**settings, "heuristic": self}
@@ -496,7 +497,7 @@ class StepCallback:
         return result
 
     def _cut(self, output: Output, item: int, n: int) -> Output:
-        """The first n tokens of a sample."""
+        """Cut a sample to its first n tokens."""
         logp = sum(output.token_logprobs[self.numbers[item][1] : n])
         return output._replace(
             ids=output.ids[:n],

@@ -135,12 +135,12 @@ class Translator:
 
     @property
     def compute_type(self) -> str:
-        """Number type of the weights."""
+        """The number type of the weights."""
         return self._compute_type
 
     @property
     def num_translators(self) -> int:
-        """Number of workers."""
+        """The number of workers."""
         return self._workers * len(self._indexes)
 
     @property
@@ -165,7 +165,7 @@ class Translator:
 
     @typed
     def unload_model(self, to_cpu: bool = False) -> None:
-        """Free the model's memory. to_cpu: on the CPU the model then stays where it is, as in CTranslate2; a GPU's is refused."""
+        """Free the model's memory. to_cpu: a model on the CPU then stays loaded, as in CTranslate2; a model on a GPU cannot be moved."""
         refuse(to_cpu=to_cpu and self.device != "cpu")
         if self._model is not None and not to_cpu:
             self._model.close()
@@ -313,7 +313,7 @@ class Translator:
         return ids[: ids.index(end) + 1] if end is not None and end in ids else ids
 
     def _forbidding_option(self, ids: list[int], search: SearchOptions) -> str | None:
-        """The option that forbids a token of the prefix; None: no option does."""
+        """Return the option that forbids a token of the prefix; None: no option does."""
         if search.disable_unk and self._open().token_to_id("<unk>") in ids:
             return "disable_unk"
         if (n := search.no_repeat_ngram_size) and len({tuple(ids[i : i + n]) for i in range(len(ids) + 1 - n)}) < len(ids) + 1 - n:
@@ -402,7 +402,7 @@ class Translator:
         )
 
     def _kept(self, output: Output, search: SearchOptions) -> int:
-        """Number of an output's tokens in the result, with or without the end token."""
+        """Return how many of an output's tokens the result has, with or without the end token."""
         ended = bool(output.ids) and output.ids[-1] == self._open().info.end_action
         return len(output.ids) - (1 if ended and not search.return_end_token else 0)
 
@@ -456,7 +456,7 @@ class Translator:
             )
 
     def _begun(self, text: str, ids: list[int], search: SearchOptions, settings: dict[str, Any]) -> list[tuple[int, float]]:
-        """The most probable next tokens of a prefix except the end, with log-probabilities renormalised without the end."""
+        """Find the most probable next tokens of a prefix except the end, with log-probabilities renormalised without the end."""
         model = self._open()
         end = model.info.end_action
         request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})

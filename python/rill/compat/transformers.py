@@ -86,7 +86,7 @@ def _ids(model: Model, what: str, given: Any) -> list[int]:
 
 
 def _banned(model: Model, given: Any, free_first: bool) -> str:
-    """The scorer that bans sequences of ids. free_first: True if the first token is forced, so that it may be a banned one."""
+    """Return the scorer that bans sequences of ids. free_first: True if the first token is forced, so that it may be a banned one."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise TypeError(f"bad_words_ids: a list of lists of token ids was expected, found {given!r}")
     sequences = [_ids(model, "bad_words_ids", one) for one in given]
@@ -175,7 +175,7 @@ def generate(
     if longest < 1:
         raise ValueError(f"max_length, max_new_tokens: no token fits besides the start token{' and the forced end' if forced else ''}")
     texts = list(inputs)
-    opens = False  # whether a scorer forces the first token, whose log-probability the outputs then have
+    opens = False  # True: a scorer forces the first token, and the outputs have its log-probability
     if forced_bos_token_id is not None:
         texts, opens = _opened_by(model, texts, forced_bos_token_id)
     scorers = [f"python-prefix:{forced_bos_token_id}"] if opens else []

@@ -1,4 +1,5 @@
-/* A plugin with a domain, the toy of the loading program, that has an option with the name of a setting. */
+/* A plugin with a domain, the toy domain of the program that loads it, which has an option with the name of a search
+ * setting. */
 #include "rill/plugin.h"
 
 extern const rill_domain toy_domain;
