@@ -16,7 +16,7 @@ from cffi import FFI
 
 # Functions that librill calls: one for each kind of callback, shared by all Python objects (hooks.py, domain.py, workers.py).
 HOOKS = """
-static char *const RILL_VERSION_STRING;
+static const char *const RILL_VERSION_STRING;
 extern "Python" {
     rill_status rillpy_apply(void *self, rill_candidates *candidates);
     rill_status rillpy_score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers);

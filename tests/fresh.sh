@@ -31,7 +31,13 @@ system_name=${1:?usage: fresh.sh [--save] [--in FOLDER] SYSTEM [PART...]} suite=
 shift
 case $suite in debian12) suite=bookworm ;; debian13) suite=trixie ;; esac
 [ $# -gt 0 ] || set -- demo test
-for part; do case $part in demo | test | pip | wheel | install | deb | image) ;; *) fail "no such part: $part" ;; esac; done
+for part; do
+  case $part in
+  demo | test | pip | wheel | install | deb) ;;
+  image) grep -q "^FROM debian:${system_name#debian}-slim$" "$repository/packaging/Dockerfile" || fail "the image is no $system_name" ;;
+  *) fail "no such part: $part" ;;
+  esac
+done
 [ "$(id -u)" = 0 ] || fail "only root can make and enter another system"
 command -v mmdebstrap >/dev/null || fail "install mmdebstrap first"
 
@@ -65,6 +71,7 @@ unpack() {
   mkdir "$system"
   tar -C "$system" --numeric-owner -xf "$keep/$1.tar"
   cp -L /etc/resolv.conf "$system/etc/resolv.conf"
+  echo "127.0.0.1 localhost $(hostname)" >"$system/etc/hosts" # for sudo
 }
 
 # A bare system with a user, a clone of HEAD in the user's home, and this machine's way to pip's index.

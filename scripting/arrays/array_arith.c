@@ -360,7 +360,8 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
                       double *out)
 {
     const double *x[3] = {NULL, NULL, NULL};
-    for (int i = 0; i < operations[op].operands; i++) x[i] = operand_block(&in[i], s, from, n, buffer[i]);
+    /* i < 3 always: GCC 14 warns about a fourth buffer otherwise */
+    for (int i = 0; i < 3 && i < operations[op].operands; i++) x[i] = operand_block(&in[i], s, from, n, buffer[i]);
     compute(op, x[0], x[1], x[2], out, n);
 }
 

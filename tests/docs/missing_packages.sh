@@ -38,4 +38,16 @@ for package in libsentencepiece-dev libprotobuf-dev; do
 done
 verdict "$(good grep -q update asked)" "apt-get is asked"
 verdict "$(good [ "$(grep -c jansson out)" = 0 ])" "what is there is not installed"
+
+# --- ./dev on Fedora, whose Lua is the module `lua`
+lua_packages() { # lua_packages VERSION COUNT: how many packages are asked for where that version is there
+  printf 'Name: lua\nDescription: one\nVersion: %s\n' "$1" >fedora/lua.pc
+  run env -u PKG_CONFIG_PATH PATH="$work/fake:$PATH" PKG_CONFIG_LIBDIR="$work/fedora" "$root/dev" format --check
+  exits 7; prints " libjansson-dev "
+  verdict "$(good [ "$(grep -c ' liblua5.4-dev ' out)" = "$2" ])" "Lua $1"
+}
+mkdir fedora
+lua_packages 5.3.6 1
+lua_packages 5.4.6 0
+lua_packages 5.5.0 1
 finish
