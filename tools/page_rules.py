@@ -125,6 +125,8 @@ def sizes_cell(label, heading, before):
     if heading == "weights":
         return None
     file, section = ("mt-nllb-1t.txt", "NLLB-600M's size") if label.startswith("NLLB") else ("mt-1t.txt", SECTIONS["512/2048", 5])
+    if label.endswith("AMX"):
+        file = "mt-amx-1t.txt"
     form = {"CTranslate2": "peer", "rill, same search": "fixed", "rill, pruned": "stream-all"}[heading]
     _, tokens, _, ratio, _, _ = peer_row(file, section, before[1], form)
     return f"{tokens}" if form == "peer" else f"{tokens} ({ratio} ×)"
@@ -459,6 +461,11 @@ def reached_values():
     return [f"{100 * one['speed'] / one['merging']:.0f}"]
 
 
+def amx_values():
+    return [times(peer_row("mt-amx-1t.txt", SECTIONS["512/2048", 5], kind, form)[3])
+            for kind, form in (("int8", "fixed"), ("int8", "stream-all"), ("fp32", "fixed"))]
+
+
 SEMPARSE, PARSING, SEARCH = (MEASUREMENTS + page for page in ("semantic-parsing.md", "parsing.md", "search.md"))
 TRANSLATION, ENGINE = MEASUREMENTS + "translation.md", MEASUREMENTS + "engine.md"
 
@@ -479,6 +486,8 @@ RULES = [
     TableRule(PARSING, "| GUM, 452 sentences |", parse_speed_cell),
     TextRule(README, r"at most (\d+) % faster on \[two threads\]", refill_values),
     TextRule(README, r"speed-ups of `de-en` are between ([\d.]+) and ([\d.]+)\.", avx2_range),
+    TextRule(TRANSLATION, r"int8 weights and AMX, `fixed` is ([\d.]+) times as fast as CTranslate2 and `stream-all` with pruning ([\d.]+) "
+             r"times\. In fp32, which AMX does not multiply, `fixed` is ([\d.]+) times", amx_values),
     TextRule(TRANSLATION, r"`fixed` is ([\d.]+) times as fast as CTranslate2 in fp32 and ([\d.]+) times in int8 \(k = 5\)\. "
              r"Without AVX-512 `stream-all` is ([\d.]+) times as fast in fp32 and ([\d.]+) times in int8 at k = 5, and ([\d.]+) and "
              r"([\d.]+) times as fast at k = 50", avx2_values),
