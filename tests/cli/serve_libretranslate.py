@@ -142,6 +142,20 @@ def multilingual():
                 check(code == 400 and isinstance(body["error"], str), f"{str(pair):.40}: {code} {body}")
 
 
+def pivot():
+    """Two models that meet at a language make a third pair, which is listed and translated by both."""
+    with tempfile.TemporaryDirectory() as folder:
+        second, back = os.path.join(folder, "en-fr"), os.path.join(folder, "en-de")
+        for copy in (second, back):
+            shutil.copytree(MODEL, copy)
+        with Server(models=(MODEL, second, back)) as s:
+            listed = {one["code"]: one["targets"] for one in s.request("GET", "/languages")[1]}
+            check(listed == {"de": ["en", "fr"], "en": ["fr", "de"]}, f"languages: {listed}")
+            code, body = s.request("POST", "/translate", {"q": "Ein Hund.", "source": "de", "target": "fr"})[:2]
+            check(code == 200 and body["translatedText"] == decode_lines(decode_lines(["Ein Hund."]))[0], f"de to fr: {code} {body}")
+            check(s.request("POST", "/translate", {"q": "a", "source": "fr", "target": "de"})[0] == 400, "no model translates from fr")
+
+
 def leaver(s):
     """A client that closes its side of the connection counts as disconnected, not as a failure of the server."""
     body = json.dumps({**FIELDS, "q": ["Ein Hund und zwei Katzen."[:i % 20] + f" {i}." for i in range(300)]}).encode()
@@ -165,4 +179,5 @@ with Server() as server:
     leaver(server)
 check(server.code == 0, f"the end: {server.code} {server.log}")
 multilingual()
+pivot()
 sys.exit(finish())
