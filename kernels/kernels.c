@@ -70,7 +70,7 @@ int rill_isa_by_name(const char *name, rill_isa_mask *mask)
 
 #if defined(__x86_64__)
 /* Has the processor AMX for int8 and bf16, and does Linux let this process use it? Linux saves AMX's registers (8 KB a thread) only for
- * processes that ask. Asked again, it answers the same. */
+ * processes that ask, and refuses while a thread has an alternate signal stack too small for them. */
 static int amx_is_usable(void)
 {
 #if defined(__linux__)

@@ -89,7 +89,8 @@ typedef uint32_t rill_isa_mask;
 /* bf16 products, for the bf16 GEMM; needs RILL_ISA_AVX512_VNNI too. Not reported for Intel's processors without AMX: there the bf16 GEMM
  * is no faster */
 #define RILL_ISA_AVX512_BF16 ((rill_isa_mask)1 << 6)
-/* matrix products of int8 and bf16; needs RILL_ISA_AVX512_BF16 too. The first query asks Linux to let the process use AMX */
+/* matrix products of int8 and bf16; needs RILL_ISA_AVX512_BF16 too. The first query asks Linux to let the process use AMX; from then on
+ * alternate signal stacks (sigaltstack) need 11 KB */
 #define RILL_ISA_AMX ((rill_isa_mask)1 << 7)
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 

@@ -123,7 +123,8 @@ const char *rill_nearest(const char *word, const char *const *names, size_t n)
 
 const char *rill_option_spell(rill_option_style style, const char *name, char out[RILL_OPTION_MAX])
 {
-    snprintf(out, RILL_OPTION_MAX, "%s%s", style != RILL_OPTION_DASHED ? "" : name[1] != '\0' ? "--" : "-", name);
+    const char *dashes = strlen(name) > 1 ? "--" : "-";
+    snprintf(out, RILL_OPTION_MAX, "%s%s", style == RILL_OPTION_DASHED ? dashes : "", name);
     for (char *p = out; style == RILL_OPTION_UNDERSCORED && *p != '\0'; p++)
         if (*p == '-') *p = '_';
     return out;

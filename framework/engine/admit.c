@@ -325,19 +325,22 @@ rill_status engine_admit(rill_engine *e)
     RILL__TRY(call_scheduler(e, &admit, &ahead));
     if (admit > 0) RILL__TRY(reserve_expected_nodes(e, admit));
     while (admitted < admit && e->taker.n_offered + e->items.n_ready > 0) {
-        int32_t missing = admit - admitted;
+        const int32_t missing = admit - admitted;
         if (e->items.n_ready == 0) {
             RILL__TRY(take_inputs(e, (int64_t)missing + ahead));
             if (e->admission.n == 0) break; /* no memory for more inputs, or other workers took them */
             RILL__TRY(encode_inputs(e));
         }
-        for (; admitted < admit && e->items.n_ready > 0; admitted++) {
-            const int32_t slot = items_pop_ready(&e->items);
+        const int32_t n = missing < e->items.n_ready ? missing : e->items.n_ready;
+        for (int32_t i = 0; i < n; i++) {
+            const int32_t slot = e->items.ready[i];
             item *it = &e->items.item[slot];
             it->last_expansion = e->statistics.total.expansions;
             running_append(&e->running, &e->items, slot, e->schedule.refill_index);
             tracer_item(e, RILL_TRACE_ADMITTED, slot, RILL_OK);
         }
+        items_drop_ready(&e->items, n);
+        admitted += n;
     }
     if (admitted > 0) {
         /* needed only if all admitted inputs were encoded earlier: encode_inputs() does the same */

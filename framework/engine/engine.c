@@ -113,7 +113,7 @@ void rill_engine_destroy(rill_engine *e)
     if (e == NULL) return;
     engine_collect_pending(e);
     for (int32_t i = 0; i < e->running.n; i++) engine_free_item(e, e->running.slot[i]);
-    while (e->items.n_ready > 0) engine_free_item(e, items_pop_ready(&e->items));
+    for (int32_t i = 0; i < e->items.n_ready; i++) engine_free_item(e, e->items.ready[i]);
     for (int32_t i = 0; i < e->admission.n; i++)
         if (e->admission.queued[i] != NULL) engine_free_input(e, e->admission.queued[i]);
     engine_free_nodes(e);

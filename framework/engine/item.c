@@ -102,11 +102,10 @@ void items_remove_ready(items *all, int32_t slot)
     memmove(place, place + 1, (size_t)(all->ready + --all->n_ready - place) * sizeof *place);
 }
 
-int32_t items_pop_ready(items *all)
+void items_drop_ready(items *all, int32_t n)
 {
-    int32_t slot = all->ready[0];
-    items_remove_ready(all, slot);
-    return slot;
+    all->n_ready -= n;
+    memmove(all->ready, all->ready + n, (size_t)all->n_ready * sizeof *all->ready);
 }
 
 /* --- columns of inputs in flight ---------------------------------------------------------------------------------- */

@@ -138,8 +138,8 @@ void items_clear(items *all, hyp_pool *f, int32_t slot);
 /* Append an encoded input to the ready list; with `first` = 1 prepend it: a restarting input was admitted before the others. */
 void items_push_ready(items *all, int32_t slot, int first);
 void items_remove_ready(items *all, int32_t slot);
-/* Remove and return the first ready input; the list must not be empty. */
-int32_t items_pop_ready(items *all);
+/* Remove the first n ready inputs. */
+void items_drop_ready(items *all, int32_t n);
 
 /* Inputs in flight, in order of admission: a column per property that schedulers see. The columns of an input are updated when it changes.
  * Invariant: items->running_index[slot[i]] == i. */

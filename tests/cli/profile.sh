@@ -45,7 +45,7 @@ has_json bench.json methods.0.profile.operations.0.seconds methods.1.profile.lim
 feed two "$rill" decode -m "$examples/models/de-en" -q --weights bf16 --profile --stats stats.json
 exits 0
 says "in bf16"
-if grep -q AuthenticAMD /proc/cpuinfo && grep -qw avx512_bf16 /proc/cpuinfo; then
+if grep -qw amx_bf16 /proc/cpuinfo || { grep -q AuthenticAMD /proc/cpuinfo && grep -qw avx512_bf16 /proc/cpuinfo; }; then
   verdict "$(good contains '"arithmetic": "bf16"' stats.json)" "arithmetic of bf16 weights: bf16"
 else
   verdict "$(good [ "$(grep -c '"arithmetic": "bf16"' stats.json)" = 0 ])" "arithmetic of bf16 weights: f32"
