@@ -12,7 +12,7 @@
 static rill_status submit_request(void *user, rill_engine *engine, const problem *p, int32_t i)
 {
     const char *heuristics[NAIVE_MAX_CHAIN], *scorers[NAIVE_MAX_CHAIN];
-    char padded[NAIVE_MAX_CHAIN][48];
+    char padded[NAIVE_MAX_CHAIN][200];
     for (int32_t j = 0; j < p->n_scorers; j++) scorers[j] = p->scorer[j].arguments;
     for (int32_t j = 0; j < p->n_heuristics; j++) { /* another instance of the same heuristic */
         int number = strcmp(p->heuristic[j].name, "test-random") != 0;
