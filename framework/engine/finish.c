@@ -37,6 +37,8 @@ static void free_item(rill_engine *e, int32_t slot)
 void engine_free_item(rill_engine *e, int32_t slot)
 {
     free_item(e, slot);
+    /* before the queue knows that the input is done, since another worker may then use all of the memory */
+    engine_free_nodes(e);
     engine_free_input(e, e->items.item[slot].input);
 }
 
