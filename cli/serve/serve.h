@@ -73,7 +73,7 @@ struct job {
     atomic_int n_references;
     job *next, *prev; /* neighbours in the service's queue */
     job_input *input; /* [n] inputs of the request */
-    /* number of all inputs; number of those that have left the queue, which are the first; number of those that are done */
+    /* number of inputs; how many, from the first on, have left the queue; how many are done */
     int32_t n, n_dequeued, n_done;
     int is_submitted;        /* a service has accepted the job */
     atomic_int is_cancelled; /* the client has disconnected */

@@ -158,7 +158,7 @@ def figures(s):
 
 
 def slow_and_gone(s):
-    """A small request does not wait behind a large one, whether the large one's client stays or disconnects."""
+    """A small request does not wait until a large one is done, whether the large one's client stays or disconnects."""
     settings, known = {"k": WIDE, "max-candidates": WIDE}, [sentence(1, 1) + f" {i}" for i in range(50 if RACES else 200)]
     check(s.decode(inputs=known, options=settings)[0] == 200, "some that the cache has")
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(700)] + known, "options": settings}).encode()

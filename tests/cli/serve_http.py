@@ -227,7 +227,7 @@ def above_the_limit():
             large = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 1000)],
                                 "options": {"k": 60, "max-candidates": 60}}).encode()
             busy.append(s.raw(head % len(large) + large))
-        # Wait until these requests have arrived: the server would close a connection whose request has not, to make room for another.
+        # Wait until these requests have arrived. To make room, the server closes connections that have not sent their request.
         time.sleep(1)
         check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
         for path in ("/health", "/ready", "/metrics", "/v1/models", "/"):

@@ -354,8 +354,8 @@ static rill_status write_rounds(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* Finished inputs cannot be cancelled, however many wait behind a slow input, which can be. Afterwards as many slots
- * are free as before. */
+/* Finished inputs cannot be cancelled, even if many of them wait for the result of a slow input. The slow input can be. Afterwards as many
+ * slots are free as before. */
 static void finished_inputs_cannot_be_cancelled(void **state)
 {
     (void)state;
