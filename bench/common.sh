@@ -38,7 +38,15 @@ share_cores() {
 need_build() { [ -x "$1" ] || { echo "$script: build first (./dev build)" >&2; exit 1; }; }
 
 instructions() {
-  if [ "$(uname -m)" = aarch64 ]; then echo NEON; elif grep -qw avx512vl /proc/cpuinfo; then echo AVX-512; else echo AVX2; fi
+  if [ "$(uname -m)" = aarch64 ]; then
+    echo NEON
+  elif grep -qw amx_tile /proc/cpuinfo; then
+    echo AMX
+  elif grep -qw avx512vl /proc/cpuinfo; then
+    echo AVX-512
+  else
+    echo AVX2
+  fi
 }
 
 # The command line's surroundings, for results that are kept.

@@ -26,8 +26,8 @@ enum {
     FIRST_WITH_ALIASES = 3,
     FIRST_WITH_TYPES = 4,
     MAX_NAME_BYTES = 512, /* maximum bytes of a name with its NUL */
-    MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
-                          16, /* maximum bytes of a variable before its data: name, shape, type, data size */
+    /* maximum bytes of a variable before its data: name, shape, type, data size */
+    MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 + 16,
     MIN_VARIABLE = 2 + 2 + 1 + 1 + 4,
     MIN_ALIAS = 2 * (2 + 2),
 };

@@ -10,7 +10,7 @@
 #include "rill/file.h"
 #include "rill/search_config.h"
 
-/* --- lists of plugin tables --------------------------------------------------------------------------------------- */
+/* --- lists of registered tables ----------------------------------------------------------------------------------- */
 
 /* The first members of every plugin table (rill_domain, rill_heuristic ...). */
 typedef struct table_head {
@@ -25,7 +25,7 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-/* --- checks of plugin tables -------------------------------------------------------------------------------------- */
+/* --- checks of registered tables ---------------------------------------------------------------------------------- */
 
 /* A mandatory member of a plugin table. */
 typedef struct table_member {

@@ -21,7 +21,6 @@ rill_status engine_fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
     }
     statistics_remove_item(&e->statistics, it);
     engine_free_item(e, slot);
-    engine_free_nodes(e);
     return RILL_OK;
 }
 

@@ -388,7 +388,7 @@ void engine_deliver_saved(rill_engine *e, queued_input *in);
 rill_status engine_finish_empty(rill_engine *e, queued_input *in);
 /* Have the domain release a slot's encoder memory, and free the slot. */
 void engine_free_slot(rill_engine *e, int32_t slot);
-/* Free an item with its hypotheses, slot and input, without making a result. */
+/* Free an item with its hypotheses, their states, slot and input, without making a result. */
 void engine_free_item(rill_engine *e, int32_t slot);
 /* Free an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, queued_input *in);

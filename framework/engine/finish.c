@@ -32,13 +32,13 @@ static void free_item(rill_engine *e, int32_t slot)
     engine_free_slot(e, slot);
     /* for loops over a timestep's inputs that come later: this input has no request any more */
     e->items.item[slot].request = NULL;
+    /* before the queue knows that the input is done, since another worker may then use all of the memory */
+    engine_free_nodes(e);
 }
 
 void engine_free_item(rill_engine *e, int32_t slot)
 {
     free_item(e, slot);
-    /* before the queue knows that the input is done, since another worker may then use all of the memory */
-    engine_free_nodes(e);
     engine_free_input(e, e->items.item[slot].input);
 }
 
@@ -60,7 +60,6 @@ rill_status engine_give_back(rill_engine *e, queued_input *in)
 rill_status engine_give_back_item(rill_engine *e, int32_t slot)
 {
     free_item(e, slot);
-    engine_free_nodes(e);
     return engine_give_back(e, e->items.item[slot].input);
 }
 

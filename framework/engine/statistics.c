@@ -53,7 +53,8 @@ void statistics_remove_item(statistics *s, const item *it)
 void statistics_add(rill_stats *sum, const rill_stats *s)
 {
     const int64_t longest = s->longest_item_timesteps, old_longest = sum->longest_item_timesteps;
-    /* all members except struct_size and `seconds` are counters of type int64_t */
+    /* all members except struct_size and `seconds` are counters of type int64_t (stats.h) */
+    _Static_assert((sizeof *s - offsetof(rill_stats, inputs)) % sizeof(int64_t) == 0, "counters of type int64_t");
     for (size_t at = offsetof(rill_stats, inputs); at < sizeof *s; at += sizeof(int64_t))
         if (at < offsetof(rill_stats, seconds) || at >= offsetof(rill_stats, seconds) + sizeof s->seconds)
             *(int64_t *)(void *)((char *)sum + at) += *(const int64_t *)(const void *)((const char *)s + at);

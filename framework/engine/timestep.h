@@ -139,8 +139,8 @@ typedef struct timestep {
     /* bit masks of search variants (search_variant.h). variants: selected by the inputs' settings. modifier_variants: required in this
      * phase by scorers' modifiers */
     uint32_t variants, modifier_variants;
-    int32_t
-        n_owned; /* number of selected inputs for which a search variant, such as exact search, makes the beam (item.owner) */
+    /* number of selected inputs for which a search variant, such as exact search, makes the beam (item.owner) */
+    int32_t n_owned;
 
     /* The members below say how far the timestep has come. */
     /* index of this timestep in rill_engine.timesteps, 0 or 1; in calls of the domain, the micro-batch */

@@ -27,8 +27,8 @@
 /* The rows of a tile, at most MR. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     size_t count; /* number of rows */
-    int starts,
-        finishes; /* 1: the tile is its strip's first, or has another number of rows than the last one; it is its strip's last */
+    /* AMX. starts: 1 for a strip's first tile, and for a tile with another number of rows than the tile before; finishes: 1 for the last */
+    int starts, finishes;
     const float *a[2][MR];
     /* U8S8, and BF16 if it is multiplied as such: the quantised or rounded rows of A, which are read instead of a */
     const void *q[MR];

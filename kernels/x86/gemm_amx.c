@@ -12,8 +12,8 @@
 
 #define REGISTER 1024 /* bytes of a full tile register */
 #define RATE 800.0    /* rough speed in flops per ns, to estimate a call's time */
-#define FEW_ROWS \
-    12 /* int8: so few rows are multiplied sooner by the set below, which reads weights from memory at a higher rate */
+/* int8: up to so many rows are left to the set below, which reads weights from memory at a higher rate */
+#define FEW_ROWS 12
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ RILL_INLINE void multiply(const strip *s, const tile_rows *t, int32_t (*sums)[WI
     if (nv > 2) _tile_zero(2);
     if (nv > 3) _tile_zero(3);
     for (const char *end = w + block_stride; w < end; w += REGISTER, a += LINE) {
-        for (size_t line = 0; line < REGISTER / LINE; line++) {
+        for (int k = 0; k < (int8 ? 64 : 32); k += 4) {
             LOOK_AHEAD(t->count)
         }
         _tile_loadd(4, a, a_stride);

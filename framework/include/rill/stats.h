@@ -27,6 +27,7 @@ typedef struct rill_seconds {
 
 typedef struct rill_stats {
     size_t struct_size;
+    /* The members are counters of type int64_t, apart from `seconds`: workers' counters are added by this rule. */
     int64_t inputs; /* number of finished inputs, failed ones included */
     int64_t failed; /* number of inputs that failed */
     int64_t timesteps;
